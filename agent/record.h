@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a hook leaves behind: one 64-byte record per call, in the thread's chunk. Written by the job's threads, read by
+ * the writer thread and, after a kill, by recovery: so the layout is part of the black-box format (WT_CHUNK_VERSION).
+ *
+ * Handles are stored raw; the writer turns them into ids through the registry, by (handle, start_tsc), so that a
+ * handle the driver reuses is never confused with its predecessor and the hot path needs no look-up.
+ */
+#ifndef WT_RECORD_H
+#define WT_RECORD_H
+
+#include <stdint.h>
+
+#define WT_REC_CAPTURED 1u /* went into a graph under capture */
+#define WT_REC_PARENT_AHEAD                                                                        \
+	2u /* parent_back counts forward: the enclosing call is written when it returns */
+#define WT_REC_SOFT    8u /* counted, no device record required */
+#define WT_REC_IN_NCCL 16u
+#define WT_REC_IN_BLAS 32u
+#define WT_REC_LONG    64u /* dur is in units of 1024 ticks */
+
+struct wt_rec {
+	uint16_t op;	  /* hook id, 1.. (hooks_*.def order) */
+	uint16_t flags;	  /* WT_REC_* */
+	uint16_t context; /* registry's context id, 0 = none known */
+	int16_t status;	  /* CUresult or ncclResult_t */
+	uint64_t start_tsc;
+	uint32_t dur;	 /* ticks, saturating: see WT_REC_LONG */
+	uint32_t parent; /* rows back (or ahead) to the enclosing library call + 1; 0 = none */
+	uint64_t stream; /* CUstream as passed: 0, 1 and 2 are the special ones */
+	uint64_t object; /* CUfunction or CUkernel, CUgraphExec, CUevent, ncclComm_t */
+	union {
+		struct {
+			uint32_t gx;
+			uint16_t gy, gz, bx, by, bz;
+			uint8_t cluster[3];
+			uint8_t attrs; /* 1 = cooperative, 2 = programmatic dependent launch */
+			uint32_t smem;
+		} launch;
+		struct {
+			uint64_t bytes;
+			uint64_t dst;
+			uint32_t
+				kind; /* CUpti_ActivityMemcpyKind where the name tells it, else 0; 100 = memset */
+			uint32_t rows; /* entries of a batch */
+		} copy;
+		struct {
+			uint64_t count;
+			uint64_t seq; /* per communicator */
+			int32_t root;
+			uint8_t dtype, redop, op;
+			uint8_t group; /* depth of groups it was enqueued in */
+		} coll;
+		uint64_t raw[3];
+	} u;
+};
+_Static_assert(sizeof(struct wt_rec) == 64, "one record is one cache line");
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The timeline: every input format ends here, everything after it (ledger, report, export) reads nothing else.
+ * Arrays of fixed-size rows, indices instead of pointers, int64 ns on one clock for device and host. It does not know
+ * any file format. Built by builder.h, then immutable.
+ *
+ * Names are ids into one string table; id 0 is "". Index -1 means "none".
+ */
+#ifndef WT_TIMELINE_H
+#define WT_TIMELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a device did. One row per record; 64 bytes. */
+enum wt_op_kind { WT_OP_KERNEL = 1, WT_OP_COPY, WT_OP_MEMSET, WT_OP_GRAPH };
+enum wt_copy_kind {
+	WT_COPY_OTHER,
+	WT_COPY_H2D,
+	WT_COPY_D2H,
+	WT_COPY_D2D,
+	WT_COPY_P2P,
+	WT_COPY_H2H
+};
+#define WT_OP_UNTIMED	 1u /* received without usable times: owns no time */
+#define WT_OP_PAGEABLE	 2u /* copy from or to pageable host memory */
+#define WT_OP_GRAPH_NODE 4u /* ran as a node of a graph: shares its launch with others */
+
+struct wt_op {
+	int64_t start_ns, end_ns; /* [start, end) */
+	uint64_t correlation;	  /* unique in its process only; 0 = none */
+	uint64_t bytes;		  /* copies, memsets; 0 = not known */
+	uint32_t name;
+	uint32_t stream;    /* index into streams */
+	uint32_t shape;	    /* index into shapes; 0 = not known */
+	int32_t call;	    /* index into calls: who launched it; -1 = no launch record */
+	int32_t collective; /* index into collectives; -1 */
+	uint16_t device;    /* index into devices */
+	uint16_t process;   /* index into processes */
+	uint8_t kind;	    /* enum wt_op_kind */
+	uint8_t copy_kind;  /* enum wt_copy_kind */
+	uint8_t flags;	    /* WT_OP_* */
+	uint8_t reserved;
+};
+
+struct wt_shape {
+	uint32_t grid[3], block[3];
+	uint32_t static_smem, dyn_smem, regs;
+};
+
+/* What the host did about it. */
+enum wt_call_kind {
+	WT_CALL_OTHER = 0,
+	WT_CALL_LAUNCH,
+	WT_CALL_GRAPH_LAUNCH,
+	WT_CALL_COPY,
+	WT_CALL_MEMSET,
+	WT_CALL_SYNC, /* blocks the host until the device has done something: context, stream, event */
+	WT_CALL_ALLOC,
+	WT_CALL_FREE,
+	WT_CALL_MODULE, /* module or library load, JIT, function look-up */
+	WT_CALL_GRAPH,	/* capture, instantiate, update */
+	WT_CALL_COLLECTIVE,
+	WT_CALL_COMM, /* communicator set-up */
+};
+#define WT_CALL_CAPTURED 1u /* recorded into a graph: no device work of its own */
+#define WT_CALL_BLOCKING 2u /* a copy that can wait for the device */
+#define WT_CALL_FAILED	 4u
+
+struct wt_call {
+	int64_t start_ns, end_ns;
+	uint64_t correlation; /* of the device work it made; 0 = none or not known */
+	uint32_t name;
+	uint32_t thread; /* index into threads */
+	uint32_t stream; /* index into streams, UINT32_MAX = not known */
+	int32_t parent;	 /* index into calls: the enclosing NCCL or library call; -1 */
+	uint32_t status;
+	uint16_t process;
+	uint8_t kind;  /* enum wt_call_kind */
+	uint8_t flags; /* WT_CALL_* */
+};
+
+/* Named spans of the host (annotations, steps). */
+enum wt_range_kind { WT_RANGE_USER = 1, WT_RANGE_STEP };
+struct wt_range {
+	int64_t start_ns, end_ns;
+	uint32_t name, thread;
+	int64_t step; /* WT_RANGE_STEP: its number */
+	uint16_t process;
+	uint8_t kind;
+};
+
+enum wt_coll_op {
+	WT_COLL_NONE,
+	WT_COLL_ALL_REDUCE,
+	WT_COLL_ALL_GATHER,
+	WT_COLL_REDUCE_SCATTER,
+	WT_COLL_BROADCAST,
+	WT_COLL_REDUCE,
+	WT_COLL_SEND,
+	WT_COLL_RECV,
+	WT_COLL_ALL_TO_ALL,
+	WT_COLL_GATHER,
+	WT_COLL_SCATTER,
+};
+struct wt_collective {
+	uint64_t comm; /* hash of the communicator's key: equal on all ranks; 0 = not known */
+	uint64_t seq;  /* on that communicator */
+	uint64_t count, bytes;
+	uint32_t dtype, name; /* name: the operation as the source spells it */
+	uint32_t nranks, rank;
+	int32_t call; /* the host call; -1 */
+	uint16_t process;
+	uint8_t op; /* enum wt_coll_op */
+	uint8_t flags;
+};
+
+struct wt_process {
+	uint32_t input; /* index into inputs */
+	int64_t pid;
+	int32_t rank;  /* -1 = not known */
+	int32_t world; /* 0 = not known */
+	uint32_t name, host;
+	/* When collection ran, device clock; INT64_MIN/INT64_MAX where the file does not say. */
+	int64_t collect_start_ns, collect_end_ns;
+	int level; /* of a native trace: 0 off, 1 count, 2 api, 3 trace; -1 = another tool's file */
+	int ended; /* native: 1 = the file has its End; 0 = cut or killed */
+	/* Cost of recording, of a native trace; -1 = not known. */
+	int64_t hook_ns, writer_cpu_ns, cupti_ns, bytes_out, recorded_calls;
+};
+struct wt_device {
+	int64_t ordinal; /* as the source numbers it */
+	uint32_t name;
+	int32_t rank;	  /* of the process that uses it; -1 */
+	uint8_t uuid[16]; /* zeros = not known */
+	uint32_t sm_count, cc;
+	uint64_t memory_bytes;
+	uint8_t shared; /* another, unobserved process used it too */
+};
+struct wt_stream {
+	int64_t id; /* as the source numbers it */
+	uint16_t device, process;
+};
+struct wt_thread {
+	int64_t tid;
+	uint32_t name;
+	uint16_t process;
+};
+
+/* Time on one stream (or a whole device) for which records are known to be missing. Booked as E1. */
+struct wt_hole {
+	int64_t start_ns, end_ns;
+	uint64_t missing; /* device operations known to be lost in it */
+	uint32_t stream;  /* UINT32_MAX = the whole device */
+	uint16_t device, process;
+};
+
+/* The completeness identity of warptap-trace.5, per process, context and kind. */
+enum wt_count_kind {
+	WT_COUNT_LAUNCH,
+	WT_COUNT_GRAPH_LAUNCH,
+	WT_COUNT_COPY,
+	WT_COUNT_MEMSET,
+	WT_COUNT_COLLECTIVE,
+	WT_COUNT_KINDS
+};
+struct wt_count {
+	uint16_t process;
+	uint16_t kind; /* enum wt_count_kind */
+	uint32_t context;
+	/* counted = timed + untimed + dropped_agent + dropped_cupti + missing + in_flight + device_error */
+	uint64_t counted, timed, untimed, dropped_agent, dropped_cupti, missing, in_flight,
+		device_error;
+	/* Beside the identity. */
+	uint64_t captured, failed, soft, extra;
+};
+
+/* A file, as far as it could be read. */
+struct wt_input {
+	uint32_t path, format;
+	int32_t rank; /* -1 */
+	uint8_t damaged;
+	int64_t damage_offset; /* -1 */
+	uint32_t damage_text;
+	uint64_t lost_packets, lost_bytes, lost_events, repairs;
+};
+
+struct wt_timeline {
+	struct wt_op *ops; /* sorted by (device, start, end descending) */
+	size_t nops;
+	size_t *device_first;  /* ndevices + 1 offsets into ops */
+	struct wt_call *calls; /* sorted by (process, thread, start) */
+	size_t ncalls;
+	struct wt_range *ranges; /* sorted by start */
+	size_t nranges;
+	struct wt_collective *collectives;
+	size_t ncollectives;
+	struct wt_hole *holes; /* sorted by (device, start) */
+	size_t nholes;
+	struct wt_count *counts;
+	size_t ncounts;
+	struct wt_process *processes;
+	size_t nprocesses;
+	struct wt_device *devices;
+	size_t ndevices;
+	struct wt_stream *streams;
+	size_t nstreams;
+	struct wt_thread *threads;
+	size_t nthreads;
+	struct wt_shape *shapes; /* shapes[0] is all zero */
+	size_t nshapes;
+	struct wt_input *inputs;
+	size_t ninputs;
+	uint32_t *notes; /* strings: what the reader of the report must know */
+	size_t nnotes;
+	struct wt_kv { /* fingerprint of the environment */
+		uint32_t key, value;
+		uint16_t process;
+	} * environment;
+	size_t nenvironment;
+	struct wt_strings *strings;
+};
+
+const char *wt_timeline_string(const struct wt_timeline *tl, uint32_t id); /* never NULL */
+size_t wt_timeline_nstrings(const struct wt_timeline *tl);
+void wt_timeline_free(struct wt_timeline *tl);
+
+/* The kind of a CUDA, HIP or driver call by its name (any suffix: _v2, _ptsz); one table for all formats. */
+enum wt_call_kind wt_call_kind_by_name(const char *name);
+/* 1 if a call of that name can block the host until the device is done (synchronise, plain cudaMemcpy ...). */
+int wt_call_blocks_by_name(const char *name);
+
+#endif
