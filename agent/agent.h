@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the agent know of each other. Life, in order:
+ *
+ *   constructor (lifecycle.c)  reads the environment, resolves dlsym, nothing else
+ *   first cuInit that succeeds wt_agent_start(): box, registry, writer thread, collectors; on the job's thread, once
+ *   hooks                      test wt_level first; 0 = inert (also in every forked child: the word is wiped)
+ *   exit handler, _exit hook   wt_writer_stop(): bounded
+ */
+#ifndef WT_AGENT_H
+#define WT_AGENT_H
+
+#include <stdint.h>
+#include <x86intrin.h>
+
+#include "chunk.h"
+
+enum wt_level {
+	WT_LEVEL_INERT = 0,
+	WT_LEVEL_OFF = 1,
+	WT_LEVEL_COUNT = 2,
+	WT_LEVEL_API = 3,
+	WT_LEVEL_TRACE = 4
+};
+
+/* First word of a private MADV_WIPEONFORK page; 0 in children of fork and raw fork. Never NULL after load. */
+extern _Atomic uint32_t *wt_level_word;
+
+static inline uint64_t wt_tsc(void)
+{
+	return __rdtsc();
+}
+
+/* ---- chunk.c: the box ---- */
+struct wt_box;
+extern struct wt_box *wt_box; /* NULL before start and in children */
+int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes); /* job thread, once */
+const char *wt_box_kind(void); /* "file", "memfd", "anonymous", "none" */
+uint64_t wt_box_mapped_bytes(void);
+struct wt_ring *wt_ring_get(void); /* job thread, slow: its ring, making one; NULL = none left */
+struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq); /* NULL = pool empty */
+void wt_chunk_full(struct wt_chunk *c);					  /* owner: done with it */
+/* Writer: calls fn for each full chunk and each open one that has unread records; single reader. */
+void wt_chunk_drain(void (*fn)(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to),
+		    void *arg);
+/* Writer: rows of all chunks drained so far belong to block `block`; chunks of blocks <= done go to the free list. */
+void wt_chunk_release(uint64_t block, uint64_t done);
+void wt_ring_each(void (*fn)(void *arg, struct wt_ring *r), void *arg); /* every ring ever used */
+void wt_ring_sweep(void); /* writer: closes chunks of threads that are gone */
+/* Buffers for CUPTI, from the same mapping and under the same two-phase rule; any thread. */
+uint8_t *wt_buffer_take(void); /* WT_CUPTI_BUFFER_BYTES, 8-byte aligned; NULL = none left */
+void wt_buffer_complete(uint8_t *buf, uint32_t valid_bytes,
+			uint32_t context); /* any thread: to the writer */
+int wt_buffer_next(uint8_t **ret, uint32_t *ret_valid,
+		   uint32_t *ret_context); /* writer: 1 got one */
+void wt_buffer_release(uint8_t *buf);	   /* writer, after the write() returned */
+
+/* ---- hooks.c ---- */
+/* Table of hooks for the file's Ops packet: id 1..wt_hook_count(). kind = CountKind of trace.proto. */
+uint32_t wt_hook_count(void);
+const char *wt_hook_name(uint32_t id);
+uint32_t wt_hook_kind(uint32_t id);
+/* The real function behind a hook or any other libcuda entry, NULL if the library lacks it. Agent's own calls. */
+void *wt_real_cuda(const char *name);
+uint64_t wt_escaped_names(void); /* entry points handed out unwrapped */
+
+/* ---- lifecycle.c ---- */
+/* Runs body with hooks of this thread silent (the agent's own calls into CUDA and CUPTI). */
+void wt_silence_enter(void);
+void wt_silence_leave(void);
+void wt_log(const char *fmt, ...)
+	__attribute__((format(printf, 1, 2))); /* one line to <stem>.log; never to the job */
+
+/* ---- writer.c ---- */
+int wt_writer_start(const char *trace_dir,
+		    const char *stem); /* opens <stem>.wt, starts the thread */
+void wt_writer_poke(void);	       /* any thread, async: work is waiting */
+int wt_writer_stop(int how,
+		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
+/* Level changed: appends a State packet; device_ns as in trace.proto (0 = ask nobody). */
+void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns);
+
+#endif
