@@ -6,7 +6,8 @@
  *   marker = skippable frame, 40 bytes: magic 0x184D2A5A LE, size 32 LE, "WTAP", file id[16], frame number u32 LE,
  *            flags u32 LE (1 = opens a segment), version u16 LE (1), 2 bytes 0
  *   frame  = zstd frame with content checksum, at most 1 MiB raw or 30 s; flushed in blocks (ZSTD_e_flush)
- *   raw    = { varint length, Packet }
+ *   raw    = { varint length, Packet }   each Packet closes with field `check` (CRC-32 of its bytes before that field),
+ *            put there by the writer half: it says which packets of a damaged frame are still exactly what was written
  *
  * The writer half runs in the guest: no heap (memory is given to it), no stdio, one caller. The reader half runs on
  * the bench and trusts nothing: every length is bounded before it is used.
@@ -26,6 +27,8 @@
 #define WT_SEGMENT_RAW_MAX    (16u << 20)   /* likewise a segment */
 #define WT_SEGMENT_MAX_NS     60000000000ll
 #define WT_PACKET_MAX	      (WT_FRAME_RAW_MAX - 16) /* a Packet never crosses a frame */
+#define WT_PACKET_CHECK_TAG   0x7Du		      /* Packet.check = 15, fixed32 */
+#define WT_PACKET_CHECK_BYTES 5 /* tag and value: appended by the writer, taken off by the reader */
 
 /* ---- writer ---- */
 
@@ -34,7 +37,7 @@ typedef int wt_frame_sink(void *arg, const void *bytes, size_t n);
 
 struct wt_frame_writer; /* lives in the caller's memory */
 
-/* Bytes of memory a writer needs at zstd `level` (about 0.6 MiB at level 1). */
+/* Bytes of memory a writer needs at zstd `level` (about 1.4 MiB at level 1). */
 size_t wt_frame_writer_size(int level);
 /* Builds a writer in mem (16-byte aligned, `size` bytes as above); NULL if too small. Writes nothing yet. */
 struct wt_frame_writer *wt_frame_writer_init(void *mem, size_t size, int level,
