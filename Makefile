@@ -30,7 +30,7 @@ INC     = -I. -Iinclude -I$(O) -I$(O)/proto
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-.PHONY: help all demo check check-fast check-long bench lint fuzz clean setup
+.PHONY: help all demo check check-fast check-long bench lint fuzz clean distclean setup install uninstall dist man
 
 # Each module adds to ALL (products), CLEAN, and defines its rules.
 ALL :=
@@ -53,16 +53,20 @@ $(O)/%.o: $(O)/%.c
 -include simgpu/module.mk
 -include examples/module.mk
 -include tests/module.mk
+include scripts/module.mk
 
 help: ## this text
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## */\t/' | sort -u | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(filter %Makefile %.mk,$(MAKEFILE_LIST)) | sed 's/:.*## */\t/' | sort -u | expand -t 14
 
 all: $(ALL) ## everything that is installed, into $(O)
 
 setup: ## install what is missing (packages, headers, Python modules); says nothing when all is there
-	@scripts/setup
+	@CUDA_HOME=$(CUDA_HOME) scripts/setup check
 
-clean: ## remove what make built
+clean: ## remove what make built (the fetched headers and Python modules stay)
+	@[ ! -d $(O) ] || find $(O) -mindepth 1 -maxdepth 1 ! -name cuda ! -name venv -exec rm -rf {} +
+
+distclean: ## remove all of it
 	rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -not -path '*/cuda/*' -not -path '*/venv/*' 2>/dev/null)
