@@ -29,6 +29,8 @@ const char *wt_source_path(const struct wt_source *src);
 int64_t wt_source_disk_offset(const struct wt_source *src);
 int64_t wt_source_text_offset(const struct wt_source *src);
 int wt_source_is_gzip(const struct wt_source *src);
+/* Bytes after the last gzip member, known once the end was reached; 0 for other files. */
+int64_t wt_source_trailing_bytes(const struct wt_source *src);
 /* The fault that ended reading, if any; text is "" if none. */
 const struct wt_diag *wt_source_fault(const struct wt_source *src);
 void wt_source_close(struct wt_source *src);

@@ -1,0 +1,484 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * warptap run: records a command and its children. Sets the environment, runs the command in the foreground with its
+ * input, output and signals untouched, and ends as it ended: same exit code, or by the same signal.
+ *
+ * The agent must be the first library preloaded (two interposers of dlsym compose only in that order), but for the
+ * address sanitizer's runtime, which refuses to be second.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+#define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
+#define EXIT_NOT_FOUND	127
+
+static const char usage_text[] = "usage: warptap run [-o DIR] [--level LEVEL] [--sim "
+				 "DEVICE[,scenario=FILE][,devices=N]] [-q] [--] "
+				 "COMMAND...\n"
+				 "\n"
+				 "Records COMMAND and its children, one trace for each process "
+				 "that uses CUDA. See man warptap-run.\n"
+				 "\n"
+				 "  -o DIR         where the traces go (default: warptap-<time>)\n"
+				 "  --level LEVEL  trace (default), api, count or off\n"
+				 "  --sim DEVICE   puts the simulated CUDA under it (a100, h100, "
+				 "h200, b200); the truth goes to DIR too\n"
+				 "  -q             say nothing but errors\n";
+
+struct options {
+	const char *dir, *level, *sim;
+	int quiet;
+	char **command;
+};
+
+struct run {
+	char dir[PATH_MAX];   /* absolute */
+	char agent[PATH_MAX]; /* libwarptap.so */
+	char sim_lib[PATH_MAX];
+	int made_dir;
+	struct timespec start;
+};
+
+static volatile sig_atomic_t child_pid;
+
+/* ---- arguments ---- */
+
+/* 0, or an exit code to return with. */
+static int parse(int argc, char **argv, struct options *ret)
+{
+	const struct {
+		const char *name;
+		const char **value;
+	} with_value[] = {{"-o", &ret->dir}, {"--level", &ret->level}, {"--sim", &ret->sim}};
+	int i = 1;
+
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		size_t k = 0;
+
+		if (!strcmp(argv[i], "--")) {
+			i++;
+			break;
+		}
+		if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "--quiet")) {
+			ret->quiet = 1;
+			continue;
+		}
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+			fputs(usage_text, stdout);
+			return -1;
+		}
+		while (k < 3 && strcmp(argv[i], with_value[k].name))
+			k++;
+		if (k == 3 || i + 1 >= argc) {
+			fprintf(stderr, "warptap run: %s %s\n%s",
+				k == 3 ? "unknown option" : "a value is missing after", argv[i],
+				usage_text);
+			return WT_EXIT_USAGE;
+		}
+		*with_value[k].value = argv[++i];
+	}
+	ret->command = argv + i;
+	if (i < argc)
+		return 0;
+	fprintf(stderr, "warptap run: no command to run\n%s", usage_text);
+	return WT_EXIT_USAGE;
+}
+
+static int check_level(const char *level)
+{
+	static const char *const levels[] = {"off", "count", "api", "trace"};
+
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
+		if (!strcmp(level, levels[i]))
+			return 0;
+	fprintf(stderr, "warptap run: --level %s: expected trace, api, count or off\n", level);
+	return WT_EXIT_USAGE;
+}
+
+/* ---- places ---- */
+
+static int join(char *out, size_t n, const char *a, const char *b)
+{
+	int len = snprintf(out, n, "%s/%s", a, b);
+
+	return len < 0 || (size_t)len >= n ? -1 : 0;
+}
+
+/* Beside this program (a build tree), or where install puts it. */
+static int find_part(char *out, const char *part)
+{
+	static const char *const places[] = {".", "../lib/warptap"};
+	char exe[PATH_MAX], place[PATH_MAX + 32], path[PATH_MAX + 96];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return -1;
+	exe[n] = 0;
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return -1;
+	*slash = 0;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (!join(place, sizeof(place), exe, places[i]) &&
+		    !join(path, sizeof(path), place, part) && realpath(path, out))
+			return 0;
+	return -1;
+}
+
+static int make_dir(struct run *run, const char *wanted)
+{
+	char name[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	char *path = NULL;
+
+	if (!wanted) {
+		localtime_r(&now, &tm);
+		strftime(name, sizeof(name), "warptap-%Y%m%d-%H%M%S", &tm);
+		wanted = name;
+	}
+	/* The folders above it too; what exists is fine. */
+	path = strdup(wanted);
+	for (char *p = path ? path + 1 : NULL; p && *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = 0;
+		mkdir(path, 0777);
+		*p = '/';
+	}
+	free(path);
+	run->made_dir = !mkdir(wanted, 0777);
+	if (!run->made_dir && errno != EEXIST) {
+		fprintf(stderr, "warptap run: cannot make %s: %s\n", wanted, strerror(errno));
+		return WT_EXIT_FAILED;
+	}
+	if (!realpath(wanted, run->dir) || access(run->dir, W_OK | X_OK)) {
+		fprintf(stderr, "warptap run: cannot write to %s: %s\n", wanted, strerror(errno));
+		return WT_EXIT_FAILED;
+	}
+	return 0;
+}
+
+static int find_parts(struct run *run, const struct options *opt)
+{
+	if (find_part(run->agent, "libwarptap.so")) {
+		fprintf(stderr, "warptap run: libwarptap.so is neither beside this program nor in "
+				"../lib/warptap: "
+				"build or install it\n");
+		return WT_EXIT_FAILED;
+	}
+	if (strpbrk(run->agent, ": ")) { /* what separates the entries of LD_PRELOAD */
+		fprintf(stderr, "warptap run: %s: the loader takes no path with a space or colon\n",
+			run->agent);
+		return WT_EXIT_FAILED;
+	}
+	if (opt->sim && find_part(run->sim_lib, "simgpu/lib")) {
+		fprintf(stderr, "warptap run: --sim: the simulated libraries are neither beside "
+				"this program nor in "
+				"../lib/warptap/simgpu\n");
+		return WT_EXIT_FAILED;
+	}
+	return 0;
+}
+
+/* ---- environment ---- */
+
+static int prepend(const char *name, const char *value)
+{
+	const char *old = getenv(name);
+	char *both = NULL;
+	int r;
+
+	if (!old || !*old)
+		return setenv(name, value, 1);
+	if (asprintf(&both, "%s:%s", value, old) < 0)
+		return -1;
+	r = setenv(name, both, 1);
+	free(both);
+	return r;
+}
+
+/* The first entry of LD_PRELOAD, if it is a sanitizer's runtime, stays first. */
+static int preload(const char *agent)
+{
+	const char *old = getenv("LD_PRELOAD");
+	size_t n = old ? strcspn(old, ": ") : 0;
+	char *text = NULL;
+	int r;
+
+	if (!n || (!memmem(old, n, "libasan", 7) && !memmem(old, n, "libclang_rt.asan", 16)))
+		return prepend("LD_PRELOAD", agent);
+	if (asprintf(&text, "%.*s:%s%s%s", (int)n, old, agent, old[n] ? ":" : "",
+		     old[n] ? old + n + 1 : "") < 0)
+		return -1;
+	r = setenv("LD_PRELOAD", text, 1);
+	free(text);
+	return r;
+}
+
+static int sim_option(char *word)
+{
+	char full[PATH_MAX];
+
+	if (!strncmp(word, "scenario=", 9)) {
+		if (!realpath(word + 9, full) || access(full, R_OK)) {
+			fprintf(stderr, "warptap run: scenario %s: %s\n", word + 9,
+				strerror(errno));
+			return WT_EXIT_FAILED;
+		}
+		return setenv("SIMGPU_SCENARIO", full, 1) ? WT_EXIT_FAILED : 0;
+	}
+	if (!strncmp(word, "devices=", 8)) {
+		char *end;
+		long n = strtol(word + 8, &end, 10);
+
+		if (n >= 1 && n <= 64 && !*end)
+			return setenv("SIMGPU_DEVICES", word + 8, 1) ? WT_EXIT_FAILED : 0;
+		fprintf(stderr, "warptap run: --sim: devices=%s: expected a number from 1 to 64\n",
+			word + 8);
+		return WT_EXIT_USAGE;
+	}
+	fprintf(stderr, "warptap run: --sim: %s: expected scenario=FILE or devices=N\n", word);
+	return WT_EXIT_USAGE;
+}
+
+static int set_sim(const struct run *run, const char *spec)
+{
+	char *copy = strdup(spec), *rest = copy, *word = strsep(&rest, ",");
+	int r = 0;
+
+	if (!copy)
+		return WT_EXIT_FAILED;
+	for (char *p = word; *p; p++)
+		if (!isalnum((unsigned char)*p))
+			r = WT_EXIT_USAGE;
+	if (!*word || r) {
+		fprintf(stderr, "warptap run: --sim %s: expected a device, such as h100\n", spec);
+		r = WT_EXIT_USAGE;
+	}
+	if (!r && (setenv("SIMGPU_DEVICE", word, 1) || setenv("SIMGPU_TRUTH", run->dir, 1) ||
+		   prepend("LD_LIBRARY_PATH", run->sim_lib)))
+		r = WT_EXIT_FAILED;
+	while (!r && (word = strsep(&rest, ",")))
+		r = sim_option(word);
+	free(copy);
+	return r;
+}
+
+static int set_environment(const struct run *run, const struct options *opt)
+{
+	if (opt->sim) {
+		int r = set_sim(run, opt->sim);
+
+		if (r)
+			return r;
+	}
+	if (setenv("WARPTAP_DIR", run->dir, 1) ||
+	    (opt->level && setenv("WARPTAP_LEVEL", opt->level, 1)) || preload(run->agent)) {
+		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		return WT_EXIT_FAILED;
+	}
+	return 0;
+}
+
+/* ---- the command ---- */
+
+static void pass_on(int sig)
+{
+	if (child_pid > 0)
+		kill(child_pid, sig);
+}
+
+/*
+ * What a terminal sends goes to the whole foreground group, the command included: only ignored here. What somebody
+ * sends to us alone is meant for the command.
+ */
+static void set_signals(void)
+{
+	static const int forward[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM};
+	struct sigaction sa;
+
+	memset(&sa, 0, sizeof(sa));
+	sigemptyset(&sa.sa_mask);
+	sa.sa_flags = SA_RESTART;
+	sa.sa_handler = pass_on;
+	for (size_t i = 0; i < sizeof(forward) / sizeof(forward[0]); i++) {
+		struct sigaction old;
+
+		/* nohup: what was ignored stays ignored, here and in the command. */
+		if (!sigaction(forward[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(forward[i], &sa, NULL);
+	}
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+/* Child: exec, or tell the parent why not. */
+static _Noreturn void become(char **command, int tell, const sigset_t *mask)
+{
+	int e;
+
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(command[0], command);
+	e = errno;
+	if (write(tell, &e, sizeof(e)) < 0)
+		e = 0; /* the exit code still says it */
+	_exit(e == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+/* Runs it; *ret_status as wait gives it. 0, or an exit code. */
+static int execute(char **command, const struct run *run, const struct options *opt,
+		   int *ret_status)
+{
+	sigset_t all, old;
+	int tell[2], why = 0, r;
+	pid_t pid;
+
+	if (pipe2(tell, O_CLOEXEC)) {
+		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		return WT_EXIT_FAILED;
+	}
+	/* No signal may come between the fork and the handlers that know whom to pass it to. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	pid = fork();
+	if (!pid) {
+		/* Only this process: our own environment must not preload into us, or into what we run later. */
+		r = set_environment(run, opt);
+		if (r) {
+			why = -r; /* said already; the parent only has to end with it */
+			r = write(tell[1], &why, sizeof(why)) < 0 ? WT_EXIT_FAILED : r;
+			_exit(r);
+		}
+		become(command, tell[1], &old);
+	}
+	close(tell[1]);
+	if (pid > 0) {
+		child_pid = pid;
+		set_signals();
+	}
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (pid < 0 || read(tell[0], &why, sizeof(why)) < 0)
+		why = errno;
+	close(tell[0]);
+	while (pid > 0 && waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	if (why > 0) {
+		fprintf(stderr, "warptap run: cannot run %s: %s\n", command[0], strerror(why));
+		return why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	}
+	return -why;
+}
+
+/* ---- afterwards ---- */
+
+struct found {
+	int traces, cut, logs;
+};
+
+static int ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
+/* Only what this run left: the folder may have been there before. */
+static struct found look(const struct run *run)
+{
+	struct found f = {0, 0, 0};
+	DIR *d = opendir(run->dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		struct stat st;
+
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    st.st_mtim.tv_sec + 1 < run->start.tv_sec)
+			continue;
+		f.traces += ends_with(e->d_name, ".wt");
+		f.cut += ends_with(e->d_name, ".ring");
+		f.logs += ends_with(e->d_name, ".log");
+	}
+	if (d)
+		closedir(d);
+	return f;
+}
+
+static void tell_end(const struct run *run, const struct options *opt, int status)
+{
+	struct found f = look(run);
+	const char *shown = opt->dir ? opt->dir : strrchr(run->dir, '/') + 1;
+
+	if (!f.traces && run->made_dir)
+		rmdir(run->dir); /* only if nothing at all is in it */
+	if (opt->quiet)
+		return;
+	if (!f.traces && !f.logs) {
+		fprintf(stderr, "warptap: no process used CUDA: nothing was recorded\n");
+		return;
+	}
+	if (!f.traces) {
+		fprintf(stderr, "warptap: nothing was recorded: see %s/*.log\n", shown);
+		return;
+	}
+	fprintf(stderr, "warptap: %d trace%s in %s\n", f.traces, f.traces > 1 ? "s" : "", shown);
+	if (f.cut)
+		fprintf(stderr,
+			"warptap: %d process%s did not end by itself: what it left is in there\n",
+			f.cut, f.cut > 1 ? "es" : "");
+	fprintf(stderr, "warptap: to see it: warptap report %s\n", shown);
+}
+
+/* Ends as the command ended: a shell sees the same signal, not a code that means it. */
+static int end_like(int status)
+{
+	struct rlimit no_core = {0, 0};
+
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	fflush(NULL);
+	setrlimit(RLIMIT_CORE, &no_core); /* the command has left its own */
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int wt_cmd_run(int argc, char **argv)
+{
+	static struct run run;
+	struct options opt = {.dir = NULL};
+	int r = parse(argc, argv, &opt), status = 0;
+
+	if (r)
+		return r < 0 ? WT_EXIT_OK : r;
+	if (opt.level && (r = check_level(opt.level)))
+		return r;
+	if ((r = find_parts(&run, &opt)) || (r = make_dir(&run, opt.dir)))
+		return r;
+	clock_gettime(CLOCK_REALTIME, &run.start);
+	r = execute(opt.command, &run, &opt, &status);
+	if (r) {
+		if (run.made_dir)
+			rmdir(run.dir);
+		return r;
+	}
+	tell_end(&run, &opt, status);
+	return end_like(status);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a path to a filled builder: open, find the format by the first bytes, read, say what was damaged. The table of
+ * formats is importers.def.
+ */
+#include "import/importer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WT_IMPORTER(name_) extern const struct wt_importer wt_importer_##name_;
+#include "import/importers.def"
+#undef WT_IMPORTER
+
+static const struct wt_importer *const importers[] = {
+#define WT_IMPORTER(name_) &wt_importer_##name_,
+#include "import/importers.def"
+#undef WT_IMPORTER
+};
+#define COUNT(a_) (sizeof(a_) / sizeof(*(a_)))
+
+const struct wt_importer *wt_importer_find(const uint8_t *head, size_t n)
+{
+	for (size_t i = 0; i < COUNT(importers); i++)
+		if (importers[i]->probe(head, n))
+			return importers[i];
+	return NULL;
+}
+
+const char *wt_importer_formats(void)
+{
+	static char text[512];
+	size_t n = 0;
+
+	if (text[0])
+		return text;
+	for (size_t i = 0; i < COUNT(importers) && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ", " : "",
+				      importers[i]->human);
+	return text;
+}
+
+/* In a word, what the first bytes look like: for whoever gave us the wrong file. */
+static const char *looks_like(const uint8_t *head, size_t n)
+{
+	static const struct {
+		const char *magic, *name;
+		size_t n;
+	} known[] = {
+		{"SQLite format 3", "an SQLite database", 15},
+		{"\x28\xb5\x2f\xfd", "zstd data that is no trace", 4},
+		{"\x1f\x8b", "gzip data", 2},
+		{"PK\x03\x04", "a zip archive", 4},
+		{"\x7f"
+		 "ELF",
+		 "a program or library", 4},
+		{"version http", "a Git LFS pointer instead of the file", 12},
+	};
+
+	for (size_t i = 0; i < COUNT(known); i++)
+		if (n >= known[i].n && !memcmp(head, known[i].magic, known[i].n))
+			return known[i].name;
+	for (size_t i = 0; i < n && i < 4096; i++)
+		if ((head[i] < ' ' && !strchr("\t\n\v\f\r\033", head[i])) || !head[i])
+			return "binary data";
+	return "text";
+}
+
+static int refuse(struct wt_source *src, const uint8_t *head, size_t n, struct wt_diag *diag)
+{
+	const struct wt_diag *fault = wt_source_fault(src);
+
+	if (n)
+		return wt_fail(diag, WT_E_FORMAT, 0, "not a trace: expected a %s, found %s",
+			       wt_importer_formats(), looks_like(head, n));
+	if (fault->text[0])
+		return wt_fail(diag, WT_E_FORMAT, fault->offset,
+			       "nothing readable: %.200s; expected a %s", fault->text,
+			       wt_importer_formats());
+	return wt_fail(diag, WT_E_FORMAT, 0, "an empty file: expected a %s", wt_importer_formats());
+}
+
+static void set_path(struct wt_diag *diag, const char *path)
+{
+	strncpy(diag->path, path, sizeof(diag->path) - 1);
+	diag->path[sizeof(diag->path) - 1] = '\0';
+}
+
+int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag)
+{
+	const struct wt_importer *importer;
+	struct wt_diag own = {.offset = -1};
+	struct wt_source *src;
+	const uint8_t *head;
+	uint32_t input;
+	size_t n;
+	int rc = wt_source_open(&src, path, &own);
+
+	if (rc)
+		goto out;
+	head = wt_source_head(src, &n);
+	importer = wt_importer_find(head, n);
+	if (!importer) {
+		rc = refuse(src, head, n, &own);
+		wt_source_close(src);
+		goto out;
+	}
+	input = wt_builder_input(b, path, importer->name);
+	rc = importer->read(src, b, input, &own);
+	if (rc == -WT_E_TRUNCATED || rc == -WT_E_CORRUPT) {
+		uint32_t text = wt_builder_cstring(b, own.text);
+		struct wt_input *in = wt_builder_input_at(b, input);
+
+		in->damaged = 1;
+		in->damage_offset = own.offset;
+		in->damage_text = text;
+	}
+	wt_source_close(src);
+out:
+	if (rc && diag) {
+		set_path(&own, path);
+		*diag = own;
+	}
+	return rc;
+}

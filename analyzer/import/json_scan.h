@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A streaming JSON scanner (RFC 8259, strict, but strings are bytes: UTF-8 is not checked). It pulls text from a
+ * source in windows and never holds more than a window plus the token at hand, so memory does not grow with the text.
+ *
+ * The caller says what it expects (a key, a string, anything) and skips what it does not want; skipping checks the
+ * grammar as strictly as reading. One thread. After the first error every call returns it.
+ *
+ *	if (wt_json_enter_object(js) == 0)
+ *		while ((rc = wt_json_key(js, &key)) > 0)
+ *			rc = is_wanted(key) ? wt_json_number(js, &text) : wt_json_skip(js);
+ */
+#ifndef WT_JSON_SCAN_H
+#define WT_JSON_SCAN_H
+
+#include "base/source.h"
+
+struct wt_json;
+
+/* A piece of text in the window, not terminated. Good until the next call, unless registered by wt_json_keep(). */
+struct wt_json_text {
+	const char *s;
+	size_t n;
+};
+
+/* What comes next. Errors are negative. */
+enum wt_json_kind {
+	WT_JSON_END = 0, /* of the text */
+	WT_JSON_OBJECT,
+	WT_JSON_ARRAY,
+	WT_JSON_STRING,
+	WT_JSON_NUMBER,
+	WT_JSON_TRUE,
+	WT_JSON_FALSE,
+	WT_JSON_NULL,
+};
+
+/* `window_bytes` 0 = the usual size; tests use small ones. NULL: no memory. The source stays the caller's. */
+struct wt_json *wt_json_new(struct wt_source *src, size_t window_bytes);
+void wt_json_free(struct wt_json *js);
+
+/* Looks at the next value: enum wt_json_kind (END only at the end of the text), or an error. */
+int wt_json_peek(struct wt_json *js);
+/* Steps into an object or array: 0 or an error. */
+int wt_json_enter_object(struct wt_json *js);
+int wt_json_enter_array(struct wt_json *js);
+/* In an object: 1 and the next key (its value comes next), 0 when it closed, or an error. Escapes are decoded. */
+int wt_json_key(struct wt_json *js, struct wt_json_text *ret_key);
+/* In an array: 1 if a value comes next, 0 when it closed, or an error. */
+int wt_json_item(struct wt_json *js);
+/* Reads the value: 0 or an error. Strings are decoded; a lone surrogate becomes U+FFFD. Numbers are their text. */
+int wt_json_string(struct wt_json *js, struct wt_json_text *ret);
+int wt_json_number(struct wt_json *js, struct wt_json_text *ret);
+/* Takes the next value, whatever it is: its kind, and its text if it is a string or number; others are skipped. */
+int wt_json_scalar(struct wt_json *js, struct wt_json_text *ret);
+/* Skips the next value, nested to any depth. */
+int wt_json_skip(struct wt_json *js);
+/* After a value inside an object: skips all that is left of that object, its closing brace included. */
+int wt_json_skip_rest(struct wt_json *js);
+/* After the outermost value: 0 if nothing but white space and a sound end of the source follow. */
+int wt_json_finish(struct wt_json *js);
+
+/*
+ * From now on n texts survive the calls that follow: those pointing into the window are copied aside when it moves.
+ * wt_json_drop() clears them and gives that memory back (once per event).
+ */
+void wt_json_keep(struct wt_json *js, struct wt_json_text *texts, size_t n);
+void wt_json_drop(struct wt_json *js);
+
+/* The error: -WT_E_TRUNCATED (text or file ends too early), -WT_E_CORRUPT, -WT_E_LIMIT, -WT_E_IO, -WT_E_NOMEM. */
+int wt_json_error(const struct wt_json *js);
+/* Its place and what was expected. The offset is of the file as it lies on disk; the line names the text's. */
+const struct wt_diag *wt_json_diag(const struct wt_json *js);
+/* Bytes of text before the next one. */
+int64_t wt_json_offset(const struct wt_json *js);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See kineto_event.h. Most events of a file are of no interest (Python frames, operators, flows: four of five), so the
+ * first word that says so ends the work: the rest of the object is skipped by the scanner's inner loop. Kineto writes
+ * ph, cat and name first, but nothing here depends on it.
+ *
+ * Values of an unexpected kind (null, a list where a number should be) are skipped, not errors: only bad JSON is.
+ */
+#include "import/kineto_event.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/strtab.h"
+#include "import/decimal.h"
+#include "proto/wt_err.h"
+
+#define COUNT(a_)   (sizeof(a_) / sizeof(*(a_)))
+#define SLOTS	    128u
+#define STEP_PREFIX "ProfilerStep#"
+
+enum field_kind {
+	F_U64,
+	F_U32,
+	F_VEC3,
+	F_OBJECT_NAME, /* args.name of metadata events */
+	F_COPY_KIND,
+	F_COLLECTIVE,
+	F_DTYPE,
+	F_GROUP,       /* part of what names a process group */
+	F_GROUP_RANKS, /* that, and kept as text */
+};
+struct field {
+	const char *key;
+	uint8_t n, kind;
+	uint16_t offset;
+	uint16_t flag;
+};
+
+#define FIELD(key_, kind_, member_, flag_)                                                         \
+	{                                                                                          \
+		key_, sizeof(key_) - 1, F_##kind_, offsetof(struct wt_kineto_event, member_),      \
+			flag_                                                                      \
+	}
+static const struct field fields[] = {
+	FIELD("device", U64, device, WT_KINETO_HAS_DEVICE),
+	FIELD("stream", U64, stream, WT_KINETO_HAS_STREAM),
+	FIELD("correlation", U64, correlation, 0),
+	FIELD("bytes", U64, bytes, 0),
+	FIELD("grid", VEC3, grid, 0),
+	FIELD("block", VEC3, block, 0),
+	FIELD("registers per thread", U32, regs, 0),
+	FIELD("shared memory", U32, smem, 0),
+	FIELD("graph node id", U64, graph_node, 0),
+	FIELD("kind", COPY_KIND, copy_kind, 0),
+	FIELD("name", OBJECT_NAME, arg_name, 0),
+	FIELD("Collective name", COLLECTIVE, coll_op, WT_KINETO_HAS_COLLECTIVE),
+	FIELD("In msg nelems", U64, in_elements, 0),
+	FIELD("Out msg nelems", U64, out_elements, 0),
+	FIELD("Group size", U32, group_size, 0),
+	FIELD("dtype", DTYPE, dtype, 0),
+	FIELD("Seq", U64, seq, WT_KINETO_HAS_SEQ),
+	FIELD("Rank", U64, rank, WT_KINETO_HAS_RANK),
+	FIELD("Process Group Name", GROUP, comm, 0),
+	FIELD("Process Group Description", GROUP, comm, 0),
+	FIELD("Process Group Ranks", GROUP_RANKS, comm, 0),
+};
+#undef FIELD
+
+struct wt_kineto_parser {
+	struct wt_json *js;
+	struct wt_json_text texts[2]; /* name, args.name: registered with the scanner */
+	struct wt_kineto_event ev;
+	uint64_t seen;
+	uint8_t slots[SLOTS]; /* hash of a key -> field + 1 */
+};
+
+static unsigned key_slot(const char *s, size_t n)
+{
+	return ((unsigned)n * 31 + (unsigned char)s[0] + (unsigned char)s[n - 1] * 7u) % SLOTS;
+}
+
+struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js)
+{
+	struct wt_kineto_parser *ps = calloc(1, sizeof(*ps));
+
+	if (!ps)
+		return NULL;
+	ps->js = js;
+	for (size_t i = 0; i < COUNT(fields); i++) {
+		unsigned at = key_slot(fields[i].key, fields[i].n);
+
+		while (ps->slots[at])
+			at = (at + 1) % SLOTS;
+		ps->slots[at] = (uint8_t)(i + 1);
+	}
+	wt_json_keep(js, ps->texts, COUNT(ps->texts));
+	return ps;
+}
+
+void wt_kineto_parser_free(struct wt_kineto_parser *ps)
+{
+	free(ps);
+}
+
+uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps)
+{
+	return ps->seen;
+}
+
+static const struct field *find_field(const struct wt_kineto_parser *ps, struct wt_json_text key)
+{
+	if (!key.n)
+		return NULL;
+	for (unsigned at = key_slot(key.s, key.n); ps->slots[at]; at = (at + 1) % SLOTS) {
+		const struct field *f = &fields[ps->slots[at] - 1];
+
+		if (f->n == key.n && !memcmp(f->key, key.s, key.n))
+			return f;
+	}
+	return NULL;
+}
+
+/* The text of a number or string: 1; 0 if it is neither (skipped); or an error. */
+static int scalar(struct wt_json *js, struct wt_json_text *ret)
+{
+	int kind = wt_json_scalar(js, ret);
+
+	return kind < 0 ? kind : kind == WT_JSON_STRING || kind == WT_JSON_NUMBER;
+}
+
+static int string(struct wt_json *js, struct wt_json_text *ret)
+{
+	int kind = wt_json_scalar(js, ret);
+
+	return kind < 0 ? kind : kind == WT_JSON_STRING;
+}
+
+/* 1 if the text is an integer that fits, in any of the spellings seen: 7, "7", 7.0, -1. */
+static int to_integer(struct wt_json_text t, uint64_t *ret)
+{
+	int64_t v;
+
+	if (!wt_decimal_u64(t.s, t.n, ret))
+		return 1;
+	if (wt_decimal_i64(t.s, t.n, &v))
+		return 0;
+	*ret = (uint64_t)v;
+	return 1;
+}
+
+int wt_kineto_integer(struct wt_json *js, uint64_t *ret)
+{
+	struct wt_json_text t;
+	int rc = scalar(js, &t);
+
+	return rc <= 0 ? rc : to_integer(t, ret);
+}
+
+static int read_vec3(struct wt_json *js, uint32_t *ret)
+{
+	uint64_t v = 0;
+	size_t i = 0;
+	int rc = wt_json_peek(js);
+
+	if (rc != WT_JSON_ARRAY)
+		return rc < 0 ? rc : wt_json_skip(js);
+	rc = wt_json_enter_array(js);
+	if (rc)
+		return rc;
+	while ((rc = wt_json_item(js)) > 0) {
+		rc = wt_kineto_integer(js, &v);
+		if (rc < 0)
+			return rc;
+		if (rc && i < 3 && v <= UINT32_MAX)
+			ret[i] = (uint32_t)v;
+		i++;
+	}
+	return rc;
+}
+
+static void set_text(struct wt_kineto_parser *ps, const struct field *f, struct wt_json_text t)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	uint8_t pageable = 0;
+
+	switch (f->kind) {
+	case F_OBJECT_NAME:
+		ps->texts[1] = t;
+		break;
+	case F_COPY_KIND:
+		ev->copy_kind = wt_kineto_copy_kind(t.s, t.n, &pageable);
+		break;
+	case F_COLLECTIVE:
+		ev->coll_op = wt_kineto_collective(t.s, t.n);
+		ev->flags |= f->flag;
+		t.n = t.n < sizeof(ev->coll_name) ? t.n : sizeof(ev->coll_name) - 1;
+		memcpy(ev->coll_name, t.s, t.n);
+		ev->coll_name[t.n] = '\0';
+		break;
+	case F_DTYPE:
+		ev->dtype = wt_kineto_dtype(t.s, t.n, &ev->dtype_bytes);
+		break;
+	default: /* F_GROUP*; a sum, because the three come in any order; the key says which is which */
+		ev->comm += wt_hash_bytes(t.s, t.n, wt_hash_bytes(f->key, f->n, 0));
+		if (f->kind == F_GROUP_RANKS && t.n < sizeof(ev->group_ranks)) {
+			memcpy(ev->group_ranks, t.s, t.n);
+			ev->group_ranks[t.n] = '\0';
+		}
+	}
+}
+
+static int read_field(struct wt_kineto_parser *ps, const struct field *f)
+{
+	char *at = (char *)&ps->ev + f->offset;
+	struct wt_json_text t;
+	uint64_t v;
+	int rc;
+
+	if (f->kind == F_VEC3)
+		return read_vec3(ps->js, (uint32_t *)at);
+	if (f->kind > F_VEC3) {
+		rc = string(ps->js, &t);
+		if (rc > 0)
+			set_text(ps, f, t);
+		return rc;
+	}
+	rc = wt_kineto_integer(ps->js, &v);
+	if (rc <= 0)
+		return rc;
+	if (f->kind == F_U64)
+		memcpy(at, &v, sizeof(v));
+	else if (v <= UINT32_MAX)
+		*(uint32_t *)at = (uint32_t)v;
+	ps->ev.flags |= f->flag;
+	return 0;
+}
+
+static int read_args(struct wt_kineto_parser *ps)
+{
+	struct wt_json_text key;
+	int rc = wt_json_peek(ps->js);
+
+	if (rc != WT_JSON_OBJECT)
+		return rc < 0 ? rc : wt_json_skip(ps->js);
+	rc = wt_json_enter_object(ps->js);
+	if (rc)
+		return rc;
+	while ((rc = wt_json_key(ps->js, &key)) > 0) {
+		const struct field *f = find_field(ps, key);
+
+		rc = f ? read_field(ps, f) : wt_json_skip(ps->js);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int read_time(struct wt_kineto_parser *ps, int64_t *ret_ns, uint32_t flag)
+{
+	struct wt_json_text t;
+	int rc = scalar(ps->js, &t);
+
+	if (rc <= 0)
+		return rc;
+	if (wt_decimal_us_to_ns(t.s, t.n, ret_ns))
+		ps->ev.flags |= WT_KINETO_BAD_TIME;
+	else
+		ps->ev.flags |= flag;
+	return 0;
+}
+
+/* pid and tid: 7, "7", "stream 7"; a word without a number is 0. */
+static int read_id(struct wt_kineto_parser *ps, int64_t *ret, uint32_t flag)
+{
+	struct wt_json_text t;
+	uint64_t v = 0;
+	size_t digits = 0;
+	int rc = scalar(ps->js, &t);
+
+	if (rc <= 0)
+		return rc;
+	if (!to_integer(t, &v)) {
+		while (digits < t.n && (unsigned char)(t.s[t.n - digits - 1] - '0') < 10)
+			digits++;
+		if (!digits || wt_decimal_u64(t.s + t.n - digits, digits, &v))
+			return 0;
+	}
+	*ret = (int64_t)v;
+	ps->ev.flags |= flag;
+	return 0;
+}
+
+static int is_step(const struct wt_json_text *name)
+{
+	return name->n >= sizeof(STEP_PREFIX) - 1 &&
+	       !memcmp(name->s, STEP_PREFIX, sizeof(STEP_PREFIX) - 1);
+}
+
+/* 1 if what has been read so far says that nobody wants this event. */
+static int unwanted(const struct wt_kineto_parser *ps)
+{
+	const struct wt_kineto_event *ev = &ps->ev;
+
+	if (ev->ph && ev->ph != 'X' && ev->ph != 'M')
+		return 1;
+	if (ev->cat == WT_KINETO_IGNORED)
+		return 1;
+	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s && !is_step(&ps->texts[0]);
+}
+
+/* One key of an event: 0, 1 after a word that can make the event unwanted, or an error. */
+static int read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	struct wt_json_text t;
+	int rc;
+
+#define IS(text_) (key.n == sizeof(text_) - 1 && !memcmp(key.s, text_, sizeof(text_) - 1))
+	if (IS("ph")) {
+		rc = string(ps->js, &t);
+		if (rc > 0)
+			ev->ph = t.n == 1 ? t.s[0] : '?';
+		ev->flags |= WT_KINETO_IS_EVENT;
+		return rc;
+	}
+	if (IS("cat")) {
+		rc = string(ps->js, &t);
+		if (rc > 0)
+			ev->cat = wt_kineto_category(t.s, t.n);
+		ev->flags |= WT_KINETO_IS_EVENT;
+		return rc;
+	}
+	if (IS("name")) {
+		rc = string(ps->js, &t);
+		if (rc > 0)
+			ps->texts[0] = t;
+		return rc;
+	}
+	if (IS("ts"))
+		return read_time(ps, &ev->ts_ns, WT_KINETO_HAS_TS);
+	if (IS("dur"))
+		return read_time(ps, &ev->dur_ns, WT_KINETO_HAS_DUR);
+	if (IS("pid"))
+		return read_id(ps, &ev->pid, WT_KINETO_HAS_PID);
+	if (IS("tid"))
+		return read_id(ps, &ev->tid, 0);
+	if (IS("args") && ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR)
+		return read_args(ps);
+#undef IS
+	return wt_json_skip(ps->js);
+}
+
+int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	struct wt_json_text key;
+	int rc = wt_json_peek(ps->js);
+
+	if (rc != WT_JSON_OBJECT)
+		return rc < 0 ? rc : wt_json_skip(ps->js);
+	wt_json_drop(ps->js);
+	/* The two long texts at the end need no clearing. */
+	memset(ev, 0, offsetof(struct wt_kineto_event, coll_name));
+	ev->coll_name[0] = ev->group_ranks[0] = '\0';
+	rc = wt_json_enter_object(ps->js);
+	if (rc)
+		return rc;
+	while ((rc = wt_json_key(ps->js, &key)) > 0) {
+		rc = read_key(ps, key);
+		if (rc < 0)
+			return rc;
+		if (rc && unwanted(ps)) {
+			ps->seen++;
+			return wt_json_skip_rest(ps->js);
+		}
+	}
+	ps->seen += (ev->flags & WT_KINETO_IS_EVENT) != 0;
+	if (rc < 0 || !ev->ph)
+		return rc;
+	ev->name = ps->texts[0];
+	ev->arg_name = ps->texts[1];
+	if (ev->cat == WT_KINETO_COPY && ev->name.n) {
+		uint8_t kind = wt_kineto_copy_kind(ev->name.s, ev->name.n, &ev->copy_flags);
+
+		ev->copy_kind = kind ? kind : ev->copy_kind;
+	}
+	*ret = ev;
+	return ev->ph == 'M' || ev->cat > WT_KINETO_IGNORED;
+}

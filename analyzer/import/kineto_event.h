@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One event of a Kineto / Chrome JSON file, taken from the scanner with its keys in any order. Knows the words of an
+ * event, not what becomes of it.
+ */
+#ifndef WT_KINETO_EVENT_H
+#define WT_KINETO_EVENT_H
+
+#include "import/json_scan.h"
+#include "import/kineto_names.h"
+
+#define WT_KINETO_HAS_TS	 1u
+#define WT_KINETO_HAS_DUR	 2u
+#define WT_KINETO_HAS_DEVICE	 4u
+#define WT_KINETO_HAS_STREAM	 8u
+#define WT_KINETO_HAS_COLLECTIVE 16u
+#define WT_KINETO_HAS_SEQ	 32u
+#define WT_KINETO_BAD_TIME	 64u /* ts or dur there, but no number that fits */
+#define WT_KINETO_HAS_PID	 128u
+#define WT_KINETO_HAS_RANK	 256u
+#define WT_KINETO_IS_EVENT	 512u /* has a phase or a category */
+
+struct wt_kineto_event {
+	struct wt_json_text name, arg_name; /* arg_name: of thread_name and process_name events */
+	int64_t ts_ns, dur_ns;
+	int64_t pid, tid; /* of "stream 7" and the like: the number at the end, else 0 */
+	uint32_t flags;	  /* WT_KINETO_HAS_* */
+	uint8_t cat;	  /* enum wt_kineto_cat */
+	char ph;	  /* 0 = none */
+	uint8_t coll_op, copy_kind, copy_flags;
+	/* From args. */
+	int64_t device, stream, rank;
+	uint64_t correlation, bytes, graph_node, seq;
+	uint64_t in_elements, out_elements;
+	uint64_t comm; /* hash of all that names the process group */
+	uint32_t grid[3], block[3], regs, smem;
+	uint32_t group_size, dtype, dtype_bytes;
+	char coll_name[64];	/* cut if longer */
+	char group_ranks[1024]; /* "" if longer */
+};
+
+struct wt_kineto_parser;
+
+/* Registers its texts with the scanner (wt_json_keep). NULL: no memory. */
+struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js);
+void wt_kineto_parser_free(struct wt_kineto_parser *ps);
+/*
+ * Reads the event that comes next: 1 and an event to deliver (valid until the next call), 0 if it is of no interest,
+ * or the scanner's error. An event of no interest is skipped at once where its category or phase says so.
+ */
+int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret);
+/* Objects seen so far that have a phase or a category, i.e. that are trace events at all. */
+uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps);
+
+/* A number, or a string that holds one: 1 and its value; 0 if it is something else (skipped); or an error. */
+int wt_kineto_integer(struct wt_json *js, uint64_t *ret);
+
+#endif

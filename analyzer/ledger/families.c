@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See families.h. Expressions are compiled at first use: a file with five kernels needs few of them. */
+#include "ledger/families.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+#define LONGEST_NAME 2048 /* of a name, what expressions see: template names of megabytes exist */
+#define LATENCY_NS   10000
+#define SMALL_TILE   32
+
+struct wt_families {
+	regex_t *compiled;
+	uint8_t *is_compiled;
+	struct wt_map rows; /* name id -> row + 1, 0 = none */
+};
+
+struct wt_families *wt_families_new(void)
+{
+	struct wt_families *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->compiled = calloc((size_t)wt_nfamily_rows, sizeof(*f->compiled));
+	f->is_compiled = calloc((size_t)wt_nfamily_rows, 1);
+	if (!f->compiled || !f->is_compiled) {
+		wt_families_free(f);
+		return NULL;
+	}
+	return f;
+}
+
+void wt_families_free(struct wt_families *f)
+{
+	if (!f)
+		return;
+	for (int i = 0; f->is_compiled && i < wt_nfamily_rows; i++)
+		if (f->is_compiled[i])
+			regfree(&f->compiled[i]);
+	free(f->compiled);
+	free(f->is_compiled);
+	wt_map_release(&f->rows);
+	free(f);
+}
+
+static uint32_t match(struct wt_families *f, const char *name)
+{
+	char cut[LONGEST_NAME + 1];
+
+	if (strlen(name) > LONGEST_NAME) {
+		memcpy(cut, name, LONGEST_NAME);
+		cut[LONGEST_NAME] = 0;
+		name = cut;
+	}
+	for (int i = 0; i < wt_nfamily_rows; i++) {
+		const struct wt_family_row *row = &wt_family_rows[i];
+
+		if (!f->is_compiled[i]) {
+			/* The table is ours and a test compiles every row: failure here is lack of memory. */
+			if (regcomp(&f->compiled[i], row->pattern,
+				    REG_EXTENDED | REG_NOSUB | (row->icase ? REG_ICASE : 0)))
+				continue;
+			f->is_compiled[i] = 1;
+		}
+		if (!regexec(&f->compiled[i], name, 0, NULL, 0))
+			return (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, const char *name)
+{
+	uint32_t row;
+
+	if (!wt_map_get(&f->rows, id, &row)) {
+		row = match(f, name);
+		wt_map_put(&f->rows, id, row); /* without memory: asked again */
+	}
+	return row ? &wt_family_rows[row - 1] : NULL;
+}
+
+enum wt_state wt_family_state(const struct wt_family_row *row)
+{
+	static const struct {
+		const char *role, *family;
+		enum wt_state state;
+	} states[] = {
+		{"comm", NULL, WT_STATE_COMM},
+		{"spin", NULL, WT_STATE_SPIN},
+		/* ROCm copies by kernels. */
+		{NULL, "memcpy", WT_STATE_COPY},
+		{NULL, "memset", WT_STATE_COPY},
+	};
+
+	for (size_t i = 0; row && i < sizeof(states) / sizeof(states[0]); i++)
+		if ((states[i].role && !strcmp(row->role, states[i].role)) ||
+		    (states[i].family && !strcmp(row->family, states[i].family)))
+			return states[i].state;
+	return WT_STATE_COMPUTE;
+}
+
+int wt_family_is_matrix(const struct wt_family_row *row)
+{
+	static const char *const roles[] = {"gemm", "attention", "conv", "moe"};
+
+	for (size_t i = 0; row && i < sizeof(roles) / sizeof(roles[0]); i++)
+		if (!strcmp(row->role, roles[i]))
+			return 1;
+	return 0;
+}
+
+/* The smaller side of the first "<digits>x<digits>" after `mark`, 0 if there is none. */
+static unsigned tile_after(const char *name, const char *mark)
+{
+	const char *at = strstr(name, mark);
+
+	for (at = at ? at + strlen(mark) : ""; *at; at++) {
+		char *end;
+		unsigned long a, b;
+
+		if (*at < '0' || *at > '9')
+			continue;
+		a = strtoul(at, &end, 10);
+		if (*end == 'x' && end[1] >= '0' && end[1] <= '9') {
+			b = strtoul(end + 1, NULL, 10);
+			return (unsigned)(a < b ? a : b);
+		}
+		at = end - 1;
+	}
+	return 0;
+}
+
+/* GEMM names that carry their tile: a narrow one means few rows, and few rows mean that weights are read, not used. */
+static int small_tile(const char *name)
+{
+	static const char *const marks[] = {"nvjet_", "_MT", "_Fp32_t", "tilesize"};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		unsigned side = tile_after(name, marks[i]);
+
+		if (side)
+			return side <= SMALL_TILE;
+	}
+	return 0;
+}
+
+enum wt_bound wt_family_bound(const struct wt_family_row *row, const char *name,
+			      int64_t duration_ns)
+{
+	if (!row)
+		return WT_BOUND_UNKNOWN;
+	if (duration_ns < LATENCY_NS && row->bound != WT_BOUND_COMM)
+		return WT_BOUND_LATENCY;
+	if (row->bound == WT_BOUND_COMPUTE && !strcmp(row->role, "gemm") && small_tile(name))
+		return WT_BOUND_MEMORY;
+	return row->bound;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Why a device was idle. A gap [s, e) ends when operation O starts; who launched O, and what that thread was doing
+ * since s, gives the cause. One object per timeline holds the indices over host calls that this needs.
+ */
+#ifndef WT_GAPS_H
+#define WT_GAPS_H
+
+#include "ledger/ledger.h"
+
+struct wt_gaps;
+
+/* An idle stretch of one device. */
+struct wt_gap {
+	int64_t start_ns, end_ns;
+	uint32_t op; /* first of the operations that start at end_ns; UINT32_MAX = a hole follows */
+};
+
+struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl); /* NULL: no memory */
+void wt_gaps_free(struct wt_gaps *g);
+/* How long launch latency can be here: max(20 us, 4 x the median of this recording's launches into a drained queue). */
+int64_t wt_gaps_launch_cap_ns(struct wt_gaps *g, const struct wt_gap *gaps, size_t n);
+/* Appends the slices of one gap. 0 or -WT_E_NOMEM. */
+int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *gap, int64_t launch_cap_ns,
+	       struct wt_slices *ret);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See host.h. Calls come sorted by (process, thread, start); groups by process are sorted again. */
+#define _GNU_SOURCE /* qsort_r */
+#include "ledger/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+
+static int is_work(const struct wt_call *c)
+{
+	return !(c->flags & (WT_CALL_CAPTURED | WT_CALL_FAILED)) &&
+	       (c->kind == WT_CALL_LAUNCH || c->kind == WT_CALL_GRAPH_LAUNCH ||
+		c->kind == WT_CALL_COPY || c->kind == WT_CALL_MEMSET);
+}
+
+static int is_any(const struct wt_host *h, uint32_t i)
+{
+	return 1;
+}
+
+/* By contract, or because its copy was over when it returned: async copies of pageable memory wait as well. */
+static int is_blocking(const struct wt_host *h, uint32_t i)
+{
+	const struct wt_call *c = &h->tl->calls[i];
+
+	if (c->flags & (WT_CALL_FAILED | WT_CALL_CAPTURED))
+		return 0;
+	if (c->kind == WT_CALL_SYNC || c->flags & WT_CALL_BLOCKING)
+		return 1;
+	return c->kind == WT_CALL_COPY && h->last_op_ns[i] != INT64_MIN &&
+	       h->last_op_ns[i] <= c->end_ns;
+}
+
+static int is_sync(const struct wt_host *h, uint32_t i)
+{
+	return h->tl->calls[i].kind == WT_CALL_SYNC && !(h->tl->calls[i].flags & WT_CALL_FAILED);
+}
+
+static int is_unmatched(const struct wt_host *h, uint32_t i)
+{
+	return is_work(&h->tl->calls[i]) && h->last_op_ns[i] == INT64_MIN;
+}
+
+/* Calls are sorted by (process, thread, start); within a process their starts have to be sorted again. */
+static int cmp_start(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_call *calls = arg;
+	uint32_t i = *(const uint32_t *)pa, j = *(const uint32_t *)pb;
+
+	if (calls[i].start_ns != calls[j].start_ns)
+		return calls[i].start_ns < calls[j].start_ns ? -1 : 1;
+	return (i > j) - (i < j);
+}
+
+static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_thread,
+		      int (*take)(const struct wt_host *, uint32_t))
+{
+	const struct wt_timeline *tl = h->tl;
+	size_t *at = calloc(x->ngroups + 1, sizeof(*at));
+
+	if (!at)
+		return -WT_E_NOMEM;
+	for (uint32_t i = 0; i < tl->ncalls; i++)
+		if (take(h, i))
+			x->first[(by_thread ? tl->calls[i].thread : tl->calls[i].process) + 1]++;
+	for (size_t i = 0; i < x->ngroups; i++) {
+		x->first[i + 1] += x->first[i];
+		at[i] = x->first[i];
+	}
+	x->calls = malloc((x->first[x->ngroups] + 1) * sizeof(*x->calls));
+	x->reach_ns = malloc((x->first[x->ngroups] + 1) * sizeof(*x->reach_ns));
+	for (uint32_t i = 0; x->calls && i < tl->ncalls; i++)
+		if (take(h, i))
+			x->calls[at[by_thread ? tl->calls[i].thread : tl->calls[i].process]++] = i;
+	free(at);
+	return x->calls && x->reach_ns ? 0 : -WT_E_NOMEM;
+}
+
+static int build_index(const struct wt_host *h, struct wt_call_index *x, int by_thread,
+		       int (*take)(const struct wt_host *, uint32_t))
+{
+	struct wt_call *calls = h->tl->calls;
+
+	x->ngroups = by_thread ? h->tl->nthreads : h->tl->nprocesses;
+	x->first = calloc(x->ngroups + 1, sizeof(*x->first));
+	if (!x->first || fill_index(h, x, by_thread, take))
+		return -WT_E_NOMEM;
+	for (size_t k = 0; k < x->ngroups; k++) {
+		size_t first = x->first[k], n = x->first[k + 1] - first;
+		int64_t reach_ns = INT64_MIN;
+
+		if (!by_thread && n)
+			qsort_r(x->calls + first, n, sizeof(*x->calls), cmp_start, calls);
+		for (size_t i = first; i < first + n; i++) {
+			if (calls[x->calls[i]].end_ns > reach_ns)
+				reach_ns = calls[x->calls[i]].end_ns;
+			x->reach_ns[i] = reach_ns;
+		}
+	}
+	return 0;
+}
+
+static void free_index(struct wt_call_index *x)
+{
+	free(x->calls);
+	free(x->reach_ns);
+	free(x->first);
+}
+
+static int cmp_ns(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+/* When each call's operations ran. A driver call in a runtime call can bear the same correlation: they are its too. */
+static int match_ops(struct wt_host *h)
+{
+	const struct wt_timeline *tl = h->tl;
+	struct wt_map winners = {.count = 0};
+	uint32_t winner;
+
+	h->first_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->first_op_ns));
+	h->last_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->last_op_ns));
+	if (!h->first_op_ns || !h->last_op_ns)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->ncalls; i++) {
+		h->first_op_ns[i] = INT64_MAX;
+		h->last_op_ns[i] = INT64_MIN;
+	}
+#define KEY(row_) ((row_)->correlation ^ wt_mix64((row_)->process + 1u))
+	for (size_t i = 0; i < tl->nops; i++) {
+		const struct wt_op *op = &tl->ops[i];
+
+		if (op->call < 0)
+			continue;
+		if (op->start_ns < h->first_op_ns[op->call])
+			h->first_op_ns[op->call] = op->start_ns;
+		if (op->end_ns > h->last_op_ns[op->call])
+			h->last_op_ns[op->call] = op->end_ns;
+		if (op->correlation && wt_map_put(&winners, KEY(op), (uint32_t)op->call))
+			break;
+	}
+	for (size_t i = 0; i < tl->ncalls; i++) {
+		const struct wt_call *c = &tl->calls[i];
+
+		if (h->last_op_ns[i] == INT64_MIN && c->correlation &&
+		    wt_map_get(&winners, KEY(c), &winner)) {
+			h->first_op_ns[i] = h->first_op_ns[winner];
+			h->last_op_ns[i] = h->last_op_ns[winner];
+		}
+	}
+#undef KEY
+	wt_map_release(&winners);
+	return 0;
+}
+
+/* How long launches take here, and which call launched a kernel of each name first. */
+static int learn_launches(struct wt_host *h)
+{
+	const struct wt_timeline *tl = h->tl;
+	int64_t *took_ns = malloc((tl->ncalls + 1) * sizeof(*took_ns));
+	size_t n = 0, nnames = wt_timeline_nstrings(tl);
+
+	h->first_launch = malloc((nnames + 1) * sizeof(*h->first_launch));
+	if (!took_ns || !h->first_launch) {
+		free(took_ns);
+		return -WT_E_NOMEM;
+	}
+	for (size_t i = 0; i < tl->ncalls; i++)
+		if (tl->calls[i].kind == WT_CALL_LAUNCH)
+			took_ns[n++] = tl->calls[i].end_ns - tl->calls[i].start_ns;
+	if (n) {
+		qsort(took_ns, n, sizeof(*took_ns), cmp_ns);
+		h->launch_ns = took_ns[(n - 1) / 2];
+	}
+	free(took_ns);
+	memset(h->first_launch, 0xff, (nnames + 1) * sizeof(*h->first_launch)); /* -1 */
+	for (size_t i = 0; i < tl->nops; i++) {
+		const struct wt_op *op = &tl->ops[i];
+		int32_t *first = &h->first_launch[op->name < nnames ? op->name : 0];
+
+		if (op->kind == WT_OP_KERNEL && op->call >= 0 &&
+		    (*first < 0 || tl->calls[op->call].start_ns < tl->calls[*first].start_ns))
+			*first = op->call;
+	}
+	return 0;
+}
+
+int wt_host_init(struct wt_host *h, const struct wt_timeline *tl)
+{
+	h->tl = tl;
+	if (match_ops(h) || learn_launches(h) || build_index(h, &h->by_thread, 1, is_any) ||
+	    build_index(h, &h->blocking_thread, 1, is_blocking) ||
+	    build_index(h, &h->blocking, 0, is_blocking) || build_index(h, &h->syncs, 0, is_sync) ||
+	    build_index(h, &h->unmatched, 0, is_unmatched))
+		return -WT_E_NOMEM;
+	return 0;
+}
+
+void wt_host_release(struct wt_host *h)
+{
+	free_index(&h->by_thread);
+	free_index(&h->blocking_thread);
+	free_index(&h->blocking);
+	free_index(&h->syncs);
+	free_index(&h->unmatched);
+	free(h->first_op_ns);
+	free(h->last_op_ns);
+	free(h->first_launch);
+}
+
+size_t wt_host_at(const struct wt_host *h, const struct wt_call_index *x, size_t group,
+		  int64_t t_ns)
+{
+	size_t lo = x->first[group], hi = x->first[group + 1];
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->tl->calls[x->calls[mid]].start_ns < t_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int32_t wt_host_reaching(const struct wt_host *h, const struct wt_call_index *x, size_t group,
+			 int64_t t_ns, int64_t limit_ns)
+{
+	size_t at = wt_host_at(h, x, group, t_ns);
+	int32_t best = -1;
+
+	for (int n = 0; n < WT_HOST_NESTING && at > x->first[group] && x->reach_ns[at - 1] >= t_ns;
+	     n++) {
+		int64_t end_ns = h->tl->calls[x->calls[--at]].end_ns;
+
+		if (end_ns >= t_ns && end_ns <= limit_ns &&
+		    (best < 0 || end_ns > h->tl->calls[best].end_ns))
+			best = (int32_t)x->calls[at];
+	}
+	return best;
+}

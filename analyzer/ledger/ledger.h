@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger: for every device, every nanosecond of a window in exactly one leaf (leaves.def). Causes are found on the
+ * whole recording, as a list of slices that touch each other; an account of a window clips that list, so accounts of
+ * adjoining windows add up to that of their union.
+ *
+ * The state of an instant is the set of what was resident; compute > comm > copy > spin > unobserved > idle decides
+ * whose nanosecond it is, and the histogram over those sets (masks) is kept, so that any other precedence is a view.
+ */
+#ifndef WT_LEDGER_H
+#define WT_LEDGER_H
+
+#include "ledger/families.h"
+#include "proto/wt_err.h"
+#include "timeline/timeline.h"
+
+enum wt_leaf {
+#define WT_LEAF(key_, name_, title_, rollup_, meaning_, remedy_) WT_##key_,
+#include "ledger/leaves.def"
+#undef WT_LEAF
+	WT_LEAVES
+};
+enum wt_rollup {
+	WT_ROLLUP_COMPUTE,
+	WT_ROLLUP_MEMORY,
+	WT_ROLLUP_LATENCY,
+	WT_ROLLUP_COMM,
+	WT_ROLLUP_STRAGGLER,
+	WT_ROLLUP_PIPELINE,
+	WT_ROLLUP_COPY,
+	WT_ROLLUP_INPUT,
+	WT_ROLLUP_LAUNCH,
+	WT_ROLLUP_SYNC,
+	WT_ROLLUP_HOST,
+	WT_ROLLUP_NO_WORK,
+	WT_ROLLUP_UNKNOWN,
+	WT_ROLLUPS
+};
+struct wt_leaf_info {
+	const char *key, *name, *title, *meaning, *remedy;
+	enum wt_rollup rollup;
+};
+extern const struct wt_leaf_info wt_leaves[WT_LEAVES];
+extern const char *const wt_rollup_names[WT_ROLLUPS];
+
+/* Grades of evidence: 3 a direct record, 2 inferred from several, 1 estimated from names. */
+#define WT_GRADES 4
+
+/* More than the leaf says, where the sub-reason is known. */
+enum wt_why {
+	WT_WHY_NONE,
+	WT_WHY_NO_LAUNCH_RECORD, /* nothing says when the next operation was launched */
+	WT_WHY_GRAPH_NODE,	 /* between nodes of one graph */
+	WT_WHY_BEFORE_HOLE,	 /* the next operation's record is lost */
+	WT_WHY_FIRST_LAUNCH,	 /* the first launch of a kernel took far longer than launches do */
+	WT_WHY_QUEUED,		 /* queued, and what it waited for is not known */
+};
+
+struct wt_slice {
+	int64_t start_ns, end_ns;
+	uint32_t
+		op; /* busy: whose time it is; idle: the operation that ended the gap; UINT32_MAX = none */
+	int32_t call; /* idle: the host call that is the evidence; -1 */
+	uint8_t leaf, grade;
+	uint8_t mask;		      /* WT_STATE_*: all that was resident */
+	uint8_t why : 4, crowded : 1; /* crowded: two or more compute kernels at once */
+};
+struct wt_slices {
+	struct wt_slice *rows;
+	size_t n, room;
+	int failed;
+};
+
+struct wt_account {
+	int64_t window_ns;
+	int64_t mask_ns[1 << WT_STATES]; /* [0] = nothing recorded */
+	int64_t leaves_ns[WT_LEAVES];
+	int64_t grades_ns[WT_GRADES];
+	int64_t crowded_ns;
+};
+
+struct wt_kernel_stats { /* kernel records only, collectives' kernels included */
+	uint64_t count, without_launch, same_stream_overlaps;
+	int64_t union_ns, sum_ns;
+};
+struct wt_ledger_device {
+	uint16_t device;
+	int64_t w0_ns, w1_ns; /* the window; w0 = w1 without records */
+	struct wt_slices slices;
+	struct wt_account account;
+	struct wt_kernel_stats kernels;
+	int64_t launch_cap_ns; /* of launch latency, from this recording */
+};
+struct wt_ledger {
+	const struct wt_timeline *tl;
+	struct wt_families *families;
+	struct wt_ledger_device *devices; /* those with records, in order of (rank, ordinal) */
+	size_t ndevices;
+};
+
+/* 0, -WT_E_NOMEM, or -WT_E_CORRUPT if an account does not add up: a bug of ours, never to be normalised away. */
+int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag);
+void wt_ledger_free(struct wt_ledger *l);
+/* Accounts for [w0, w1). 0, or -WT_E_CORRUPT if the leaves do not sum to the window. */
+int wt_account_window(const struct wt_slices *slices, int64_t w0_ns, int64_t w1_ns,
+		      struct wt_account *ret);
+
+/* The five states of the sweep. */
+int64_t wt_account_compute_ns(const struct wt_account *a);
+int64_t wt_account_comm_exposed_ns(const struct wt_account *a);
+int64_t wt_account_copy_exposed_ns(const struct wt_account *a);
+int64_t wt_account_spin_ns(const struct wt_account *a);
+int64_t wt_account_none_ns(const struct wt_account *a);
+int64_t wt_account_comm_total_ns(const struct wt_account *a);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See sweep.h. Two sorted lists (starts, ends) are merged; at one instant ends come before starts, and operations of no
+ * length own no time. Several kernels at once: the one with the largest share of the device owns the instant, then the
+ * earlier, then by stream and correlation. Owners come from one heap per state whose dead entries are dropped when they
+ * reach the top, so a hundred thousand overlapping records cost n log n.
+ */
+#include "ledger/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/gaps.h"
+
+#define NO_OP	   UINT32_MAX
+#define WHOLE_PPM  1000000u
+#define SM_THREADS 2048u
+#define SM_REGS	   65536u
+#define SM_BLOCKS  32u
+
+struct heap {
+	uint32_t *ops;
+	size_t n, room;
+};
+struct ending {
+	int64_t end_ns;
+	uint32_t op;
+};
+struct sweep {
+	const struct wt_timeline *tl;
+	struct wt_families *families;
+	struct wt_gaps *gaps;
+	size_t first, last;
+	uint8_t *state_of; /* log2 of WT_STATE_* per operation, from `first` */
+	struct ending *ends;
+	size_t nends;
+	struct wt_gap *holes; /* of this device, in order, joined where they touch */
+	size_t nholes;
+	uint32_t resident[WT_STATES];
+	struct heap heaps[WT_STATES];
+	struct wt_gap *idle; /* idle stretches, in order */
+	size_t nidle, idle_room;
+	struct wt_slices busy;
+};
+
+int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
+{
+	struct wt_slice *last = s->n ? &s->rows[s->n - 1] : NULL;
+
+	if (slice->start_ns >= slice->end_ns)
+		return 0;
+	if (last && last->end_ns == slice->start_ns && last->leaf == slice->leaf &&
+	    last->op == slice->op && last->call == slice->call && last->mask == slice->mask &&
+	    last->grade == slice->grade && last->why == slice->why &&
+	    last->crowded == slice->crowded) {
+		last->end_ns = slice->end_ns;
+		return 0;
+	}
+	if (s->n == s->room) {
+		size_t room = s->room ? s->room * 2 : 256;
+		struct wt_slice *rows = realloc(s->rows, room * sizeof(*rows));
+
+		if (!rows) {
+			s->failed = 1;
+			return -WT_E_NOMEM;
+		}
+		s->rows = rows;
+		s->room = room;
+	}
+	s->rows[s->n++] = *slice;
+	return 0;
+}
+
+enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
+			  const struct wt_op *op, const struct wt_family_row **ret_family)
+{
+	*ret_family = NULL;
+	if (op->kind == WT_OP_COPY || op->kind == WT_OP_MEMSET)
+		return WT_STATE_COPY;
+	if (op->kind == WT_OP_KERNEL)
+		*ret_family = wt_family_of(f, op->name, wt_timeline_string(tl, op->name));
+	return wt_family_state(*ret_family);
+}
+
+/* Which part of the device a kernel can fill, in ppm; all of it if its shape is not known. */
+static uint32_t share_ppm(const struct wt_timeline *tl, const struct wt_op *op)
+{
+	const struct wt_shape *s = &tl->shapes[op->shape];
+	uint32_t sms = tl->devices[op->device].sm_count;
+	uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+	uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2], fit;
+
+	if (!sms || !threads || !blocks || threads > SM_THREADS)
+		return WHOLE_PPM;
+	fit = SM_THREADS / threads;
+	if (s->regs && SM_REGS / (s->regs * threads) < fit)
+		fit = SM_REGS / (s->regs * threads);
+	fit = fit > SM_BLOCKS ? SM_BLOCKS : fit ? fit : 1;
+	if (blocks >= sms * fit)
+		return WHOLE_PPM;
+	return (uint32_t)(blocks * WHOLE_PPM / (sms * fit));
+}
+
+/* Whether i comes before j as owner of an instant. */
+static int owns_before(const struct wt_timeline *tl, uint32_t i, uint32_t j)
+{
+	const struct wt_op *x = &tl->ops[i], *y = &tl->ops[j];
+	uint32_t a = share_ppm(tl, x), b = share_ppm(tl, y);
+	int64_t s, t;
+
+	if (a != b)
+		return a > b;
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns;
+	s = tl->streams[x->stream].id;
+	t = tl->streams[y->stream].id;
+	if (s != t)
+		return s < t;
+	return x->correlation != y->correlation ? x->correlation < y->correlation : i < j;
+}
+
+static int heap_push(const struct wt_timeline *tl, struct heap *h, uint32_t op)
+{
+	size_t i;
+
+	if (h->n == h->room) {
+		size_t room = h->room ? h->room * 2 : 16;
+		uint32_t *ops = realloc(h->ops, room * sizeof(*ops));
+
+		if (!ops)
+			return -WT_E_NOMEM;
+		h->ops = ops;
+		h->room = room;
+	}
+	for (i = h->n++; i && owns_before(tl, op, h->ops[(i - 1) / 2]); i = (i - 1) / 2)
+		h->ops[i] = h->ops[(i - 1) / 2];
+	h->ops[i] = op;
+	return 0;
+}
+
+static void heap_pop(const struct wt_timeline *tl, struct heap *h)
+{
+	uint32_t op = h->ops[--h->n];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < h->n) {
+		if (child + 1 < h->n && owns_before(tl, h->ops[child + 1], h->ops[child]))
+			child++;
+		if (!owns_before(tl, h->ops[child], op))
+			break;
+		h->ops[i] = h->ops[child];
+		i = child;
+	}
+	h->ops[i] = op;
+}
+
+/* The owner among those still resident at now. */
+static uint32_t owner_at(const struct wt_timeline *tl, struct heap *h, int64_t now_ns)
+{
+	while (h->n && tl->ops[h->ops[0]].end_ns <= now_ns)
+		heap_pop(tl, h);
+	return h->n ? h->ops[0] : NO_OP;
+}
+
+static enum wt_leaf copy_leaf(const struct wt_op *op)
+{
+	static const uint8_t leaf_of[] = {
+		[WT_COPY_OTHER] = WT_C4, [WT_COPY_H2D] = WT_C2, [WT_COPY_D2H] = WT_C3,
+		[WT_COPY_D2D] = WT_C4,	 [WT_COPY_P2P] = WT_C5, [WT_COPY_H2H] = WT_C4,
+	};
+
+	return op->kind == WT_OP_COPY && op->copy_kind < sizeof(leaf_of) ? leaf_of[op->copy_kind]
+									 : WT_C4;
+}
+
+static void compute_leaf(const struct sweep *w, const struct wt_op *op, struct wt_slice *ret)
+{
+	const struct wt_family_row *row;
+	const char *name = wt_timeline_string(w->tl, op->name);
+	enum wt_bound bound;
+
+	wt_op_state(w->tl, w->families, op, &row);
+	bound = wt_family_bound(row, name, op->end_ns - op->start_ns);
+	ret->grade = bound == WT_BOUND_UNKNOWN ? 3 : 1;
+	ret->leaf = bound == WT_BOUND_MEMORY	? WT_A3
+		    : bound == WT_BOUND_LATENCY ? WT_A5
+		    : bound != WT_BOUND_COMPUTE ? WT_A6
+		    : wt_family_is_matrix(row)	? WT_A1
+						: WT_A2;
+}
+
+/* Leaf and grade of a busy instant by its owner; s is log2 of the owner's state. */
+static void busy_leaf(const struct sweep *w, int s, struct wt_slice *ret)
+{
+	const struct wt_op *op = &w->tl->ops[ret->op];
+
+	switch (1u << s) {
+	case WT_STATE_COMPUTE:
+		compute_leaf(w, op, ret);
+		break;
+	case WT_STATE_COMM: /* by its name, or by a record of the collective */
+		ret->leaf = WT_B5;
+		ret->grade = op->collective >= 0 ? 3 : 2;
+		break;
+	case WT_STATE_COPY:
+		ret->leaf = copy_leaf(op);
+		ret->grade = op->kind == WT_OP_KERNEL ? 2 : 3;
+		break;
+	default:
+		ret->leaf = WT_B6;
+		ret->grade = 2;
+	}
+}
+
+static int idle_add(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op)
+{
+	if (start_ns >= end_ns)
+		return 0;
+	if (w->nidle == w->idle_room) {
+		size_t room = w->idle_room ? w->idle_room * 2 : 64;
+		struct wt_gap *idle = realloc(w->idle, room * sizeof(*idle));
+
+		if (!idle)
+			return -WT_E_NOMEM;
+		w->idle = idle;
+		w->idle_room = room;
+	}
+	w->idle[w->nidle++] = (struct wt_gap){.start_ns = start_ns, .end_ns = end_ns, .op = op};
+	return 0;
+}
+
+/* [start, end) had the mask of what is resident; `next` is the first operation that starts at end. */
+static int interval(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t next)
+{
+	struct wt_slice slice = {.start_ns = start_ns, .end_ns = end_ns, .op = NO_OP, .call = -1};
+
+	for (int s = WT_STATES - 1; s >= 0; s--) {
+		if (!w->resident[s])
+			continue;
+		slice.mask |= 1u << s;
+		slice.op = owner_at(w->tl, &w->heaps[s], start_ns);
+	}
+	if (!slice.mask)
+		return idle_add(w, start_ns, end_ns, next);
+	slice.crowded = w->resident[0] > 1;
+	for (int s = 0; s < WT_STATES; s++) {
+		if (w->resident[s]) {
+			busy_leaf(w, s, &slice);
+			break;
+		}
+	}
+	return wt_slices_add(&w->busy, &slice);
+}
+
+static int timed(const struct wt_op *op)
+{
+	return !(op->flags & WT_OP_UNTIMED);
+}
+
+/* Merges starts and ends. ops are sorted by start, w->ends by end. */
+static int merge(struct sweep *w)
+{
+	const struct wt_op *ops = w->tl->ops;
+	size_t i = w->first, j = 0;
+	int64_t now_ns, at_ns;
+	int err = 0;
+
+	while (i < w->last && !timed(&ops[i]))
+		i++;
+	now_ns = i < w->last ? ops[i].start_ns : 0;
+	while (!err) {
+		while (i < w->last && !timed(&ops[i]))
+			i++;
+		if (i == w->last && j == w->nends)
+			break;
+		at_ns = j < w->nends && (i == w->last || w->ends[j].end_ns <= ops[i].start_ns)
+				? w->ends[j].end_ns
+				: ops[i].start_ns;
+		if (at_ns > now_ns)
+			err = interval(w, now_ns, at_ns,
+				       i < w->last && ops[i].start_ns == at_ns ? (uint32_t)i
+									       : NO_OP);
+		now_ns = at_ns;
+		for (; j < w->nends && w->ends[j].end_ns == at_ns; j++)
+			w->resident[w->state_of[w->ends[j].op - w->first]]--;
+		for (; !err && i < w->last && (ops[i].start_ns == at_ns || !timed(&ops[i])); i++) {
+			uint8_t s = w->state_of[i - w->first];
+
+			if (!timed(&ops[i]) || ops[i].start_ns == ops[i].end_ns)
+				continue;
+			w->resident[s]++;
+			err = heap_push(w->tl, &w->heaps[s], (uint32_t)i);
+		}
+	}
+	return err;
+}
+
+/* Idle stretches minus holes; what is left keeps the operation that ended it, or NO_OP before a hole. */
+struct piece {
+	struct wt_gap gap;
+	enum { PIECE_GAP, PIECE_HOLE, PIECE_EDGE } kind;
+};
+struct pieces {
+	struct piece *rows;
+	size_t n, room;
+};
+
+static int piece_add(struct pieces *p, int64_t start_ns, int64_t end_ns, uint32_t op, int kind)
+{
+	if (start_ns >= end_ns)
+		return 0;
+	if (p->n == p->room) {
+		size_t room = p->room ? p->room * 2 : 64;
+		struct piece *rows = realloc(p->rows, room * sizeof(*rows));
+
+		if (!rows)
+			return -WT_E_NOMEM;
+		p->rows = rows;
+		p->room = room;
+	}
+	p->rows[p->n++] = (struct piece){.gap = {.start_ns = start_ns, .end_ns = end_ns, .op = op},
+					 .kind = kind};
+	return 0;
+}
+
+/* Cuts one stretch by the holes from *hole on. */
+static int split_stretch(const struct sweep *w, size_t *hole, const struct wt_gap *stretch,
+			 int kind, struct pieces *ret)
+{
+	int64_t at_ns = stretch->start_ns;
+	size_t i = *hole;
+	int err = 0;
+
+	for (; !err && i < w->nholes && w->holes[i].start_ns < stretch->end_ns; i++) {
+		int64_t from_ns = w->holes[i].start_ns, to_ns = w->holes[i].end_ns;
+
+		from_ns = from_ns < at_ns ? at_ns : from_ns;
+		to_ns = to_ns > stretch->end_ns ? stretch->end_ns : to_ns;
+		if (from_ns >= to_ns)
+			continue;
+		err = piece_add(ret, at_ns, from_ns, NO_OP, kind);
+		err = err ? err : piece_add(ret, from_ns, to_ns, NO_OP, PIECE_HOLE);
+		at_ns = to_ns;
+	}
+	/* A hole that reaches into the next stretch is looked at again. */
+	while (*hole < i && w->holes[*hole].end_ns <= stretch->end_ns)
+		++*hole;
+	return err ? err : piece_add(ret, at_ns, stretch->end_ns, stretch->op, kind);
+}
+
+/* The range of the records, and of the holes that reach beyond it. */
+static void extent(const struct sweep *w, struct wt_gap *ret_before, struct wt_gap *ret_after)
+{
+	int64_t r0 = INT64_MAX, r1 = INT64_MIN, h0, h1;
+
+	for (size_t i = w->first; i < w->last; i++) {
+		const struct wt_op *op = &w->tl->ops[i];
+
+		if (!timed(op))
+			continue;
+		r0 = op->start_ns < r0 ? op->start_ns : r0;
+		r1 = op->end_ns > r1 ? op->end_ns : r1;
+	}
+	h0 = r0;
+	h1 = r1;
+	for (size_t i = 0; i < w->nholes; i++) {
+		h0 = w->holes[i].start_ns < h0 ? w->holes[i].start_ns : h0;
+		h1 = w->holes[i].end_ns > h1 ? w->holes[i].end_ns : h1;
+	}
+	if (r0 > r1) /* holes and no record: one stretch */
+		r0 = h1;
+	*ret_before = (struct wt_gap){.start_ns = h0, .end_ns = r0, .op = NO_OP};
+	*ret_after = (struct wt_gap){.start_ns = r1 < r0 ? r0 : r1, .end_ns = h1, .op = NO_OP};
+}
+
+static int split_all(const struct sweep *w, struct pieces *ret)
+{
+	struct wt_gap before, after;
+	size_t hole = 0;
+	int err;
+
+	extent(w, &before, &after);
+	err = split_stretch(w, &hole, &before, PIECE_EDGE, ret);
+	for (size_t i = 0; !err && i < w->nidle; i++)
+		err = split_stretch(w, &hole, &w->idle[i], PIECE_GAP, ret);
+	return err ? err : split_stretch(w, &hole, &after, PIECE_EDGE, ret);
+}
+
+/* The gaps among the pieces give the cap of launch latency. */
+static int cap_of(struct wt_gaps *g, const struct pieces *p, int64_t *ret_cap_ns)
+{
+	struct wt_gap *gaps = malloc((p->n + 1) * sizeof(*gaps));
+	size_t n = 0;
+
+	if (!gaps)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rows[i].kind == PIECE_GAP && p->rows[i].gap.op != NO_OP)
+			gaps[n++] = p->rows[i].gap;
+	*ret_cap_ns = wt_gaps_launch_cap_ns(g, gaps, n);
+	free(gaps);
+	return 0;
+}
+
+static int piece_slices(struct sweep *w, const struct piece *p, int64_t cap_ns,
+			struct wt_slices *ret)
+{
+	struct wt_slice slice = {.start_ns = p->gap.start_ns,
+				 .end_ns = p->gap.end_ns,
+				 .op = NO_OP,
+				 .call = -1,
+				 .leaf = p->kind == PIECE_HOLE ? WT_E1 : WT_E5,
+				 .grade = 3};
+
+	if (p->kind == PIECE_GAP)
+		return wt_gap_cut(w->gaps, &p->gap, cap_ns, ret);
+	return wt_slices_add(ret, &slice);
+}
+
+/* Busy slices and pieces are each in order and do not overlap: merge by start. */
+static int weave(struct sweep *w, const struct pieces *p, int64_t cap_ns, struct wt_slices *ret)
+{
+	size_t i = 0, j = 0;
+	int err = 0;
+
+	while (!err && (i < w->busy.n || j < p->n)) {
+		if (j == p->n ||
+		    (i < w->busy.n && w->busy.rows[i].start_ns < p->rows[j].gap.start_ns))
+			err = wt_slices_add(ret, &w->busy.rows[i++]);
+		else
+			err = piece_slices(w, &p->rows[j++], cap_ns, ret);
+	}
+	return err;
+}
+
+static int cmp_ending(const void *pa, const void *pb)
+{
+	const struct ending *x = pa, *y = pb;
+
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* Holes of all streams are one: nobody knows what ran on the others meanwhile. */
+static int join_holes(struct sweep *w, const struct wt_hole *holes, size_t n)
+{
+	w->holes = malloc((n + 1) * sizeof(*w->holes));
+	if (!w->holes)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct wt_gap *last = w->nholes ? &w->holes[w->nholes - 1] : NULL;
+
+		if (holes[i].start_ns >= holes[i].end_ns)
+			continue;
+		if (last && holes[i].start_ns <= last->end_ns) {
+			if (holes[i].end_ns > last->end_ns)
+				last->end_ns = holes[i].end_ns;
+			continue;
+		}
+		w->holes[w->nholes++] = (struct wt_gap){
+			.start_ns = holes[i].start_ns, .end_ns = holes[i].end_ns, .op = NO_OP};
+	}
+	return 0;
+}
+
+static int prepare(struct sweep *w)
+{
+	size_t n = w->last - w->first;
+	int in_order = 1;
+
+	w->state_of = malloc(n + 1);
+	w->ends = malloc((n + 1) * sizeof(*w->ends));
+	if (!w->state_of || !w->ends)
+		return -WT_E_NOMEM;
+	for (size_t i = w->first; i < w->last; i++) {
+		const struct wt_op *op = &w->tl->ops[i];
+		const struct wt_family_row *row;
+		unsigned state = wt_op_state(w->tl, w->families, op, &row);
+		uint8_t log2 = 0;
+
+		while (state >> (log2 + 1))
+			log2++;
+		w->state_of[i - w->first] = log2;
+		if (!timed(op) || op->start_ns == op->end_ns)
+			continue;
+		if (w->nends && w->ends[w->nends - 1].end_ns > op->end_ns)
+			in_order = 0;
+		w->ends[w->nends++] = (struct ending){.end_ns = op->end_ns, .op = (uint32_t)i};
+	}
+	if (!in_order)
+		qsort(w->ends, w->nends, sizeof(*w->ends), cmp_ending);
+	return 0;
+}
+
+int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_gaps *gaps,
+	     size_t first, size_t last, const struct wt_hole *holes, size_t nholes,
+	     struct wt_slices *ret, int64_t *ret_launch_cap_ns)
+{
+	struct sweep w = {.tl = tl, .families = f, .gaps = gaps, .first = first, .last = last};
+	struct pieces pieces = {.n = 0};
+	int err = prepare(&w);
+
+	err = err ? err : join_holes(&w, holes, nholes);
+	err = err ? err : merge(&w);
+	err = err ? err : split_all(&w, &pieces);
+	err = err ? err : cap_of(gaps, &pieces, ret_launch_cap_ns);
+	err = err ? err : weave(&w, &pieces, *ret_launch_cap_ns, ret);
+	for (int s = 0; s < WT_STATES; s++)
+		free(w.heaps[s].ops);
+	free(w.state_of);
+	free(w.ends);
+	free(w.holes);
+	free(w.idle);
+	free(w.busy.rows);
+	free(pieces.rows);
+	return err;
+}

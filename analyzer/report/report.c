@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The numbers that several sections need, summed once over devices, kernels, collectives, counts and processes; and
+ * the two loops over sections.def. Nothing here decides how a number looks.
+ */
+#define _GNU_SOURCE /* qsort_r */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "ledger/sweep.h"
+#include "report/section.h"
+
+static void add_accounts(struct wt_report *r)
+{
+	for (size_t d = 0; d < r->ledger->ndevices; d++) {
+		const struct wt_account *a = &r->ledger->devices[d].account;
+
+		r->total.window_ns += a->window_ns;
+		r->total.crowded_ns += a->crowded_ns;
+		for (int i = 0; i < 1 << WT_STATES; i++)
+			r->total.mask_ns[i] += a->mask_ns[i];
+		for (int i = 0; i < WT_GRADES; i++)
+			r->total.grades_ns[i] += a->grades_ns[i];
+		for (int i = 0; i < WT_LEAVES; i++) {
+			r->total.leaves_ns[i] += a->leaves_ns[i];
+			r->rollup_ns[wt_leaves[i].rollup] += a->leaves_ns[i];
+		}
+	}
+}
+
+static int cmp_kernel(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_timeline *tl = arg;
+	const struct wt_kernel_row *x = pa, *y = pb;
+
+	if (x->sum_ns != y->sum_ns)
+		return x->sum_ns > y->sum_ns ? -1 : 1;
+	return strcmp(wt_timeline_string(tl, x->name), wt_timeline_string(tl, y->name));
+}
+
+static int add_kernels(struct wt_report *r)
+{
+	const struct wt_timeline *tl = r->tl;
+	size_t nnames = wt_timeline_nstrings(tl);
+	uint32_t *row_of = calloc(nnames + 1, sizeof(*row_of)); /* + 1; 0 = none yet */
+	size_t room = 0;
+
+	if (!row_of)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->nops; i++) {
+		const struct wt_op *op = &tl->ops[i];
+		struct wt_kernel_row *row;
+		uint32_t name = op->name < nnames ? op->name : 0;
+
+		if (op->kind != WT_OP_KERNEL)
+			continue;
+		if (!row_of[name]) {
+			if (r->nkernels == room) {
+				room = room ? room * 2 : 64;
+				row = realloc(r->kernels, room * sizeof(*row));
+				if (!row) {
+					free(row_of);
+					return -WT_E_NOMEM;
+				}
+				r->kernels = row;
+			}
+			r->kernels[r->nkernels] = (struct wt_kernel_row){
+				.name = name,
+				.family = wt_family_of(r->ledger->families, name,
+						       wt_timeline_string(tl, name))};
+			row_of[name] = (uint32_t)++r->nkernels;
+		}
+		row = &r->kernels[row_of[name] - 1];
+		row->count++;
+		if (!(op->flags & WT_OP_UNTIMED))
+			row->sum_ns += op->end_ns - op->start_ns;
+	}
+	free(row_of);
+	if (r->nkernels)
+		qsort_r(r->kernels, r->nkernels, sizeof(*r->kernels), cmp_kernel, (void *)tl);
+	return 0;
+}
+
+/* The row of a collective or of a communication kernel without one; NULL when memory runs out. */
+static struct wt_coll_row *coll_row(struct wt_report *r, struct wt_map *rows,
+				    const struct wt_coll_row *like)
+{
+	uint64_t key =
+		wt_mix64(like->comm ^ wt_mix64(like->name * 2ull + like->recorded) ^ like->nranks);
+	int isnew;
+	uint32_t *slot = wt_map_slot(rows, key, (uint32_t)r->ncollectives, &isnew);
+	struct wt_coll_row *grown;
+
+	if (!slot)
+		return NULL;
+	if (isnew) {
+		grown = realloc(r->collectives, (r->ncollectives + 1) * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		r->collectives = grown;
+		r->collectives[r->ncollectives++] = *like;
+	}
+	return &r->collectives[*slot];
+}
+
+static struct wt_coll_row like_collective(const struct wt_collective *c)
+{
+	return (struct wt_coll_row){
+		.name = c->name, .comm = c->comm, .nranks = c->nranks, .recorded = 1};
+}
+
+static struct wt_coll_row like_op(const struct wt_report *r, const struct wt_op *op)
+{
+	if (op->collective >= 0)
+		return like_collective(&r->tl->collectives[op->collective]);
+	return (struct wt_coll_row){.name = op->name};
+}
+
+static int cmp_coll(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_timeline *tl = arg;
+	const struct wt_coll_row *x = pa, *y = pb;
+	int c;
+
+	if (x->sum_ns != y->sum_ns)
+		return x->sum_ns > y->sum_ns ? -1 : 1;
+	c = strcmp(wt_timeline_string(tl, x->name), wt_timeline_string(tl, y->name));
+	return c ? c : (x->comm > y->comm) - (x->comm < y->comm);
+}
+
+/* Collectives by their records; kernels of communication families that belong to none, by their names. */
+static int add_collectives(struct wt_report *r)
+{
+	const struct wt_timeline *tl = r->tl;
+	struct wt_map rows = {.count = 0};
+	struct wt_coll_row *row, like;
+	const struct wt_family_row *family;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < tl->ncollectives; i++) {
+		like = like_collective(&tl->collectives[i]);
+		row = coll_row(r, &rows, &like);
+		err = row ? 0 : -WT_E_NOMEM;
+		if (row) {
+			row->count++;
+			row->bytes += tl->collectives[i].bytes;
+		}
+	}
+	for (size_t i = 0; !err && i < tl->nops; i++) {
+		const struct wt_op *op = &tl->ops[i];
+
+		if (op->kind != WT_OP_KERNEL || op->flags & WT_OP_UNTIMED ||
+		    wt_op_state(tl, r->ledger->families, op, &family) != WT_STATE_COMM)
+			continue;
+		like = like_op(r, op);
+		row = coll_row(r, &rows, &like);
+		err = row ? 0 : -WT_E_NOMEM;
+		if (row) {
+			row->kernels++;
+			row->sum_ns += op->end_ns - op->start_ns;
+		}
+	}
+	for (size_t d = 0; !err && d < r->ledger->ndevices; d++) {
+		const struct wt_slices *s = &r->ledger->devices[d].slices;
+
+		for (size_t i = 0; !err && i < s->n; i++) {
+			if (s->rows[i].leaf < WT_B1 || s->rows[i].leaf > WT_B5 ||
+			    s->rows[i].op == UINT32_MAX)
+				continue;
+			like = like_op(r, &tl->ops[s->rows[i].op]);
+			row = coll_row(r, &rows, &like);
+			err = row ? 0 : -WT_E_NOMEM;
+			if (row)
+				row->exposed_ns += s->rows[i].end_ns - s->rows[i].start_ns;
+		}
+	}
+	wt_map_release(&rows);
+	if (!err && r->ncollectives)
+		qsort_r(r->collectives, r->ncollectives, sizeof(*r->collectives), cmp_coll,
+			(void *)tl);
+	return err;
+}
+
+static void add_counts(struct wt_report *r)
+{
+	uint64_t due = 0, timed = 0;
+	int any = 0;
+
+	for (size_t i = 0; i < r->tl->ncounts; i++) {
+		const struct wt_count *c = &r->tl->counts[i];
+		struct wt_count *sum = &r->counts[c->kind];
+
+		r->counted[c->kind] = 1;
+		sum->counted += c->counted;
+		sum->timed += c->timed;
+		sum->untimed += c->untimed;
+		sum->dropped_agent += c->dropped_agent;
+		sum->dropped_cupti += c->dropped_cupti;
+		sum->missing += c->missing;
+		sum->in_flight += c->in_flight;
+		sum->device_error += c->device_error;
+		sum->captured += c->captured;
+		sum->failed += c->failed;
+		sum->soft += c->soft;
+		sum->extra += c->extra;
+	}
+	for (int k = 0; k < WT_COUNT_KINDS; k++) {
+		const struct wt_count *c = &r->counts[k];
+
+		/* Collectives are covered by the launches and copies they make. */
+		if (!r->counted[k] || k == WT_COUNT_COLLECTIVE)
+			continue;
+		any = 1;
+		due += c->counted - c->in_flight - c->device_error;
+		timed += c->timed;
+		r->missing += c->missing + c->dropped_agent + c->dropped_cupti;
+		r->in_flight += c->in_flight;
+		r->device_error += c->device_error;
+	}
+	r->share = !any ? -1 : due ? (double)timed / (double)due : 1;
+	for (size_t i = 0; i < r->tl->nops; i++) {
+		static const uint8_t kind_of[] = {
+			[WT_OP_KERNEL] = WT_COUNT_LAUNCH,
+			[WT_OP_COPY] = WT_COUNT_COPY,
+			[WT_OP_MEMSET] = WT_COUNT_MEMSET,
+			[WT_OP_GRAPH] = WT_COUNT_GRAPH_LAUNCH,
+		};
+		const struct wt_op *op = &r->tl->ops[i];
+
+		if (op->kind >= WT_OP_KERNEL && op->kind <= WT_OP_GRAPH)
+			r->records[kind_of[op->kind]]++;
+		r->untimed += op->flags & WT_OP_UNTIMED ? 1 : 0;
+		r->ambiguous += op->flags & WT_OP_AMBIGUOUS ? 1 : 0;
+	}
+	r->records[WT_COUNT_COLLECTIVE] = r->tl->ncollectives;
+}
+
+static void add_known(int64_t *sum, int64_t v)
+{
+	if (v >= 0)
+		*sum = (*sum < 0 ? 0 : *sum) + v;
+}
+
+static void add_cost(struct wt_report *r)
+{
+	r->hook_ns = r->writer_cpu_ns = r->cupti_ns = r->bytes_out = r->recorded_calls = -1;
+	for (size_t i = 0; i < r->tl->nprocesses; i++) {
+		const struct wt_process *p = &r->tl->processes[i];
+
+		add_known(&r->hook_ns, p->hook_ns);
+		add_known(&r->writer_cpu_ns, p->writer_cpu_ns);
+		add_known(&r->cupti_ns, p->cupti_ns);
+		add_known(&r->bytes_out, p->bytes_out);
+		add_known(&r->recorded_calls, p->recorded_calls);
+		if (p->collect_start_ns != INT64_MIN && p->collect_end_ns != INT64_MAX &&
+		    p->collect_end_ns > p->collect_start_ns)
+			r->recorded_ns += p->collect_end_ns - p->collect_start_ns;
+	}
+}
+
+int wt_report_damaged(const struct wt_timeline *tl)
+{
+	for (size_t i = 0; i < tl->ninputs; i++)
+		if (tl->inputs[i].damaged)
+			return 1;
+	for (size_t i = 0; i < tl->nprocesses; i++)
+		if (tl->processes[i].level >= 0 && !tl->processes[i].ended)
+			return 1;
+	return 0;
+}
+
+int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
+		  const struct wt_ledger *ledger)
+{
+	struct wt_report *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -WT_E_NOMEM;
+	r->tl = tl;
+	r->ledger = ledger;
+	add_accounts(r);
+	add_counts(r);
+	add_cost(r);
+	if (add_kernels(r) || add_collectives(r) || wt_notes_collect(r)) {
+		wt_report_free(r);
+		return -WT_E_NOMEM;
+	}
+	*ret = r;
+	return 0;
+}
+
+void wt_report_free(struct wt_report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nnotes; i++)
+		wt_strbuf_release(&r->notes[i]);
+	free(r->notes);
+	free(r->kernels);
+	free(r->collectives);
+	free(r);
+}
+
+static const struct {
+	wt_text_section *text;
+	wt_json_section *json;
+} sections[] = {
+#define WT_SECTION(text_, json_) {text_, json_},
+#include "report/sections.def"
+#undef WT_SECTION
+};
+#define NSECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+void wt_report_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	for (size_t i = 0; i < NSECTIONS; i++)
+		if (sections[i].text)
+			sections[i].text(r, out);
+}
+
+void wt_report_json(const struct wt_report *r, struct wt_strbuf *out)
+{
+	struct wt_jout j = {.out = out, .fresh = 1};
+
+	wt_jout_open(&j, NULL, '{');
+	wt_jout_string(&j, "schema", "warptap.report/1");
+	for (size_t i = 0; i < NSECTIONS; i++)
+		if (sections[i].json)
+			sections[i].json(r, &j);
+	wt_jout_close(&j, '}');
+	wt_strbuf_addc(out, '\n');
+}

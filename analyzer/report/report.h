@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report: what a ledger says, as text for people and as JSON for programs (schema warptap.report/1). Sections are
+ * lines of sections.def; each writes its text, its JSON keys, or both, from the same numbers.
+ */
+#ifndef WT_REPORT_H
+#define WT_REPORT_H
+
+#include "base/strbuf.h"
+#include "ledger/ledger.h"
+
+/* Sums over all devices and processes, made once. */
+struct wt_kernel_row {
+	uint32_t name;
+	const struct wt_family_row *family; /* NULL = none */
+	uint64_t count;
+	int64_t sum_ns;
+};
+struct wt_coll_row {
+	uint32_t name; /* the operation as the source spells it, else the kernel's name */
+	uint64_t comm; /* 0 = not known */
+	uint32_t nranks;
+	uint64_t count, kernels, bytes;
+	int64_t sum_ns, exposed_ns;
+	uint8_t recorded; /* from records of the collective, not from kernel names alone */
+};
+struct wt_report {
+	const struct wt_timeline *tl;
+	const struct wt_ledger *ledger;
+	int colour;
+	struct wt_account total; /* windows of all devices together */
+	int64_t rollup_ns[WT_ROLLUPS];
+	struct wt_kernel_row *kernels; /* largest sum first */
+	size_t nkernels;
+	struct wt_coll_row *collectives; /* largest sum first */
+	size_t ncollectives;
+	struct wt_count counts[WT_COUNT_KINDS]; /* summed */
+	uint8_t counted[WT_COUNT_KINDS];	/* whether anything counted this kind */
+	uint64_t records[WT_COUNT_KINDS];	/* received, by the timeline itself */
+	int64_t hook_ns, writer_cpu_ns, cupti_ns, bytes_out, recorded_calls; /* -1 = not known */
+	int64_t recorded_ns; /* processes' collection intervals together; 0 = not known */
+	double share;	     /* of what was counted, with a timed record; < 0 = not counted */
+	uint64_t missing, in_flight, device_error, untimed, ambiguous;
+	struct wt_strbuf *notes; /* one sentence each */
+	size_t nnotes;
+};
+
+/* 0 or -WT_E_NOMEM. */
+int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
+		  const struct wt_ledger *ledger);
+void wt_report_free(struct wt_report *r);
+/* 1 if an input was damaged or a process was cut off: what is reported is not all there was. */
+int wt_report_damaged(const struct wt_timeline *tl);
+void wt_report_text(const struct wt_report *r, struct wt_strbuf *out);
+void wt_report_json(const struct wt_report *r, struct wt_strbuf *out);
+
+#endif

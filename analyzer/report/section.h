@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What sections share: the declarations of sections.def and a few ways to print numbers.
+ */
+#ifndef WT_SECTION_H
+#define WT_SECTION_H
+
+#include "report/json_out.h"
+#include "report/report.h"
+
+typedef void wt_text_section(const struct wt_report *r, struct wt_strbuf *out);
+typedef void wt_json_section(const struct wt_report *r, struct wt_jout *j);
+
+wt_text_section wt_head_text, wt_headline_text, wt_inputs_text, wt_devices_text, wt_evidence_text,
+	wt_kernels_text, wt_collectives_text, wt_completeness_text, wt_notes_text;
+wt_json_section wt_inputs_json, wt_devices_json, wt_rollup_json, wt_kernels_json,
+	wt_collectives_json, wt_steps_json, wt_completeness_json, wt_cost_json, wt_environment_json,
+	wt_opportunities_json, wt_notes_json;
+
+/* Fills r->notes. 0, or -1 when memory runs out. */
+int wt_notes_collect(struct wt_report *r);
+
+void wt_text_heading(const struct wt_report *r, struct wt_strbuf *out, const char *title);
+void wt_text_ns(struct wt_strbuf *out, int64_t ns, int width); /* 1,234,567, right-aligned */
+void wt_text_span(struct wt_strbuf *out, int64_t ns);	       /* 1.235 ms */
+void wt_text_percent(struct wt_strbuf *out, int64_t part, int64_t of); /* 12.3 % */
+void wt_text_column(struct wt_strbuf *out, int64_t part, int64_t of);  /* the same, five wide */
+const char *wt_bound_name(enum wt_bound bound);			       /* NULL: unknown */
+const char *wt_grade_name(int grade);
+const char *wt_count_name(int kind);
+/* "rank 0 device 1 (NVIDIA H100)". */
+void wt_text_device(const struct wt_report *r, struct wt_strbuf *out, uint16_t device);
+/* The grade of most of a leaf's seconds on a device, 0 if it has none. */
+int wt_leaf_grade(const struct wt_ledger_device *d, enum wt_leaf leaf);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first lines: at what level the recording was made, how much of what happened it covers, what it cost; then what
+ * bounds the job. Facts (busy, exposed, idle) come before causes, and estimates are called estimates.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/section.h"
+
+#define NOPPORTUNITIES 5
+
+static void level_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	static const char *const names[] = {"off", "count", "api", "trace"};
+	int seen[5] = {0};
+
+	wt_strbuf_adds(out, "level     ");
+	for (size_t i = 0; i < r->tl->nprocesses; i++) {
+		int level = r->tl->processes[i].level;
+
+		seen[level >= 0 && level <= 3 ? level : 4] = 1;
+	}
+	for (int i = 0, n = 0; i < 5; i++)
+		if (seen[i])
+			wt_strbuf_addf(out, "%s%s", n++ ? ", " : "",
+				       i < 4 ? names[i] : "another tool's recording");
+	if (!r->tl->nprocesses)
+		wt_strbuf_adds(out, "no process in the file");
+	wt_strbuf_addf(out, "; %zu file%s, %zu device%s\n", r->tl->ninputs,
+		       r->tl->ninputs == 1 ? "" : "s", r->ledger->ndevices,
+		       r->ledger->ndevices == 1 ? "" : "s");
+}
+
+static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	uint64_t kernels = 0, without = 0, counted = 0;
+
+	wt_strbuf_adds(out, "coverage  ");
+	if (r->share >= 0) {
+		for (int k = 0; k < WT_COUNT_COLLECTIVE; k++)
+			counted += r->counts[k].counted;
+		wt_strbuf_addf(out, "%.4f %% of %" PRIu64 " counted operations have their record",
+			       100 * r->share, counted);
+		if (r->missing || r->in_flight)
+			wt_strbuf_addf(out,
+				       "; %" PRIu64 " missing, %" PRIu64 " in flight at the end",
+				       r->missing, r->in_flight);
+	} else {
+		for (size_t d = 0; d < r->ledger->ndevices; d++) {
+			kernels += r->ledger->devices[d].kernels.count;
+			without += r->ledger->devices[d].kernels.without_launch;
+		}
+		wt_strbuf_adds(out, "not known: the file counts nothing");
+		if (without)
+			wt_strbuf_addf(out,
+				       "; %" PRIu64 " of %" PRIu64 " kernels have no launch record",
+				       without, kernels);
+	}
+	wt_strbuf_addc(out, '\n');
+}
+
+static void cost_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	int64_t sum_ns = (r->hook_ns > 0 ? r->hook_ns : 0) +
+			 (r->writer_cpu_ns > 0 ? r->writer_cpu_ns : 0) +
+			 (r->cupti_ns > 0 ? r->cupti_ns : 0);
+
+	wt_strbuf_adds(out, "cost      ");
+	if (r->hook_ns < 0 && r->writer_cpu_ns < 0 && r->cupti_ns < 0) {
+		wt_strbuf_adds(out, "not recorded\n");
+		return;
+	}
+	wt_text_span(out, sum_ns);
+	wt_strbuf_adds(out, " of CPU time (hooks ");
+	wt_text_span(out, r->hook_ns > 0 ? r->hook_ns : 0);
+	wt_strbuf_adds(out, ", writer ");
+	wt_text_span(out, r->writer_cpu_ns > 0 ? r->writer_cpu_ns : 0);
+	wt_strbuf_adds(out, ", CUPTI ");
+	wt_text_span(out, r->cupti_ns > 0 ? r->cupti_ns : 0);
+	wt_strbuf_addc(out, ')');
+	if (r->recorded_ns)
+		wt_strbuf_addf(out, " = %.3f %% of the time recorded",
+			       100.0 * (double)sum_ns / (double)r->recorded_ns);
+	if (r->bytes_out >= 0)
+		wt_strbuf_addf(out, "; %" PRId64 " bytes written", r->bytes_out);
+	wt_strbuf_addc(out, '\n');
+}
+
+void wt_head_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	level_text(r, out);
+	coverage_text(r, out);
+	cost_text(r, out);
+}
+
+/* The leaves that are not work done: largest first. Returns how many. */
+static int opportunities(const struct wt_report *r, enum wt_leaf ret[WT_LEAVES])
+{
+	int n = 0;
+
+	for (int i = WT_B1; i < WT_E5; i++) {
+		int at = n;
+
+		if (!r->total.leaves_ns[i])
+			continue;
+		for (; at && r->total.leaves_ns[ret[at - 1]] < r->total.leaves_ns[i]; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = i;
+		n++;
+	}
+	return n;
+}
+
+static int grade_of(const struct wt_report *r, enum wt_leaf leaf)
+{
+	int64_t most_ns = -1;
+	int grade = 0;
+
+	for (size_t d = 0; d < r->ledger->ndevices; d++) {
+		const struct wt_ledger_device *dev = &r->ledger->devices[d];
+
+		if (dev->account.leaves_ns[leaf] > most_ns) {
+			most_ns = dev->account.leaves_ns[leaf];
+			grade = wt_leaf_grade(dev, leaf);
+		}
+	}
+	return grade;
+}
+
+struct fact {
+	const char *what;
+	int64_t ns;
+};
+
+static void leaf_text(const struct wt_report *r, struct wt_strbuf *out, const char *what,
+		      enum wt_leaf leaf)
+{
+	int64_t ns = r->total.leaves_ns[leaf];
+
+	wt_strbuf_addf(out, "  %s: %s %s, ", what, wt_leaves[leaf].key, wt_leaves[leaf].title);
+	wt_text_span(out, ns);
+	wt_strbuf_adds(out, " = ");
+	wt_text_percent(out, ns, r->total.window_ns);
+	wt_strbuf_addf(out, " (%s): %s\n", wt_grade_name(grade_of(r, leaf)),
+		       wt_leaves[leaf].meaning);
+}
+
+void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	const struct wt_account *t = &r->total;
+	struct fact facts[] = {{"computing", wt_account_compute_ns(t)},
+			       {"exposed communication", wt_account_comm_exposed_ns(t)},
+			       {"exposed copies", wt_account_copy_exposed_ns(t)},
+			       {"spinning", wt_account_spin_ns(t)},
+			       {"nothing recorded", wt_account_none_ns(t)}};
+	enum wt_leaf leaves[WT_LEAVES], use = WT_A1;
+	int n = opportunities(r, leaves), most = 0, n_facts = 0;
+
+	if (!t->window_ns)
+		return;
+	for (int i = 1; i < (int)(sizeof(facts) / sizeof(facts[0])); i++)
+		if (facts[i].ns > facts[most].ns)
+			most = i;
+	for (int k = WT_A1; k <= WT_A6; k++)
+		if (t->leaves_ns[k] > t->leaves_ns[use])
+			use = k;
+	wt_text_heading(r, out, "What bounds the job");
+	wt_strbuf_addf(out, "  mostly %s: of ", facts[most].what);
+	wt_text_span(out, t->window_ns);
+	wt_strbuf_adds(out, " device time,");
+	for (int i = 0; i < (int)(sizeof(facts) / sizeof(facts[0])); i++) {
+		if (!facts[i].ns && i != most)
+			continue;
+		wt_strbuf_adds(out, n_facts++ ? ", " : " ");
+		wt_text_percent(out, facts[i].ns, t->window_ns);
+		wt_strbuf_addf(out, " %s", facts[i].what);
+	}
+	wt_strbuf_addc(out, '\n');
+	if (!most)
+		leaf_text(r, out, "largest use", use);
+	if (n)
+		leaf_text(r, out, "largest loss", leaves[0]);
+	/* Where next to nothing is lost, what is left to gain lies in the kernels. */
+	if (n && (most || t->leaves_ns[leaves[0]] >= t->window_ns / 10))
+		use = leaves[0];
+	wt_strbuf_addf(out, "  do first: %s\n", wt_leaves[use].remedy);
+}
+
+void wt_rollup_json(const struct wt_report *r, struct wt_jout *j)
+{
+	wt_jout_open(j, "rollup_ns", '{');
+	for (int i = 0; i < WT_ROLLUPS; i++)
+		wt_jout_int(j, wt_rollup_names[i], r->rollup_ns[i]);
+	wt_jout_close(j, '}');
+}
+
+void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
+{
+	enum wt_leaf leaves[WT_LEAVES];
+	int n = opportunities(r, leaves);
+
+	wt_jout_open(j, "opportunities", '[');
+	for (int i = 0; i < n && i < NOPPORTUNITIES; i++) {
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "leaf", wt_leaves[leaves[i]].key);
+		wt_jout_string(j, "title", wt_leaves[leaves[i]].title);
+		wt_jout_int(j, "ns", r->total.leaves_ns[leaves[i]]);
+		wt_jout_share(j, "share",
+			      (double)r->total.leaves_ns[leaves[i]] / (double)r->total.window_ns);
+		wt_jout_int(j, "grade", grade_of(r, leaves[i]));
+		wt_jout_string(j, "do", wt_leaves[leaves[i]].remedy);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}

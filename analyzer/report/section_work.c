@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels by name, and collectives. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "report/section.h"
+
+#define TOP_KERNELS	15
+#define TOP_COLLECTIVES 10
+#define NAME_COLUMNS	70
+
+/* The guess for the mean length of all kernels of that name. */
+static const char *bound_of(const struct wt_report *r, const struct wt_kernel_row *k)
+{
+	return wt_bound_name(wt_family_bound(k->family, wt_timeline_string(r->tl, k->name),
+					     k->sum_ns / (int64_t)k->count));
+}
+
+void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
+{
+	wt_jout_open(j, "kernels", '[');
+	for (size_t i = 0; i < r->nkernels; i++) {
+		const struct wt_kernel_row *k = &r->kernels[i];
+
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "name", wt_timeline_string(r->tl, k->name));
+		wt_jout_string(j, "family", k->family ? k->family->family : NULL);
+		wt_jout_string(j, "role", k->family ? k->family->role : NULL);
+		wt_jout_string(j, "bound", bound_of(r, k));
+		wt_jout_uint(j, "count", k->count);
+		wt_jout_int(j, "sum_ns", k->sum_ns);
+		wt_jout_string(j, "evidence", "estimated");
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
+
+void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	int64_t all_ns = 0;
+
+	for (size_t i = 0; i < r->nkernels; i++)
+		all_ns += r->kernels[i].sum_ns;
+	if (!r->nkernels)
+		return;
+	wt_text_heading(r, out, "Kernels by time (family and bound are estimated from the name)");
+	for (size_t i = 0; i < r->nkernels && i < TOP_KERNELS; i++) {
+		const struct wt_kernel_row *k = &r->kernels[i];
+		const char *bound = bound_of(r, k);
+
+		wt_strbuf_adds(out, "  ");
+		wt_text_column(out, k->sum_ns, all_ns);
+		wt_text_ns(out, k->sum_ns, 17);
+		wt_strbuf_addf(out, " ns %8" PRIu64 " x  ", k->count);
+		wt_text_name(out, wt_timeline_string(r->tl, k->name), NAME_COLUMNS);
+		wt_strbuf_addf(out, "  [%s%s%s]\n",
+			       k->family ? k->family->family : "no known family", bound ? ", " : "",
+			       bound ? bound : "");
+	}
+	if (r->nkernels > TOP_KERNELS)
+		wt_strbuf_addf(out, "  and %zu more names\n", r->nkernels - TOP_KERNELS);
+}
+
+void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
+{
+	wt_jout_open(j, "collectives", '[');
+	for (size_t i = 0; i < r->ncollectives; i++) {
+		const struct wt_coll_row *c = &r->collectives[i];
+		char comm[20];
+
+		snprintf(comm, sizeof(comm), "%016" PRIx64, c->comm);
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "name", wt_timeline_string(r->tl, c->name));
+		wt_jout_string(j, "comm", c->comm ? comm : NULL);
+		wt_jout_count(j, "nranks", c->nranks ? (int64_t)c->nranks : -1);
+		if (c->recorded) {
+			wt_jout_uint(j, "count", c->count);
+			wt_jout_uint(j, "bytes", c->bytes);
+		} else {
+			wt_jout_null(j, "count");
+			wt_jout_null(j, "bytes");
+		}
+		wt_jout_uint(j, "kernels", c->kernels);
+		wt_jout_int(j, "sum_ns", c->sum_ns);
+		wt_jout_int(j, "exposed_ns", c->exposed_ns);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
+
+void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	if (!r->ncollectives)
+		return;
+	wt_text_heading(r, out, "Collectives");
+	for (size_t i = 0; i < r->ncollectives && i < TOP_COLLECTIVES; i++) {
+		const struct wt_coll_row *c = &r->collectives[i];
+
+		wt_strbuf_adds(out, "  ");
+		wt_text_name(out, wt_timeline_string(r->tl, c->name), NAME_COLUMNS);
+		if (c->nranks)
+			wt_strbuf_addf(out, " over %u ranks", c->nranks);
+		if (c->comm)
+			wt_strbuf_addf(out, " (communicator %08" PRIx32 ")",
+				       (uint32_t)(c->comm >> 32));
+		if (c->recorded)
+			wt_strbuf_addf(out, ": %" PRIu64 " calls, %" PRIu64 " bytes,", c->count,
+				       c->bytes);
+		else
+			wt_strbuf_adds(out, ": by kernel name,");
+		wt_strbuf_addf(out, " %" PRIu64 " kernels, ", c->kernels);
+		wt_text_span(out, c->sum_ns);
+		wt_strbuf_adds(out, ", exposed ");
+		wt_text_span(out, c->exposed_ns);
+		wt_strbuf_addc(out, '\n');
+	}
+	if (r->ncollectives > TOP_COLLECTIVES)
+		wt_strbuf_addf(out, "  and %zu more\n", r->ncollectives - TOP_COLLECTIVES);
+}

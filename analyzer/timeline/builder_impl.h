@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The builder's inside, shared by builder.c (collects) and finish.c (sorts, joins, freezes) alone.
+ */
+#ifndef WT_BUILDER_IMPL_H
+#define WT_BUILDER_IMPL_H
+
+#include "base/strtab.h"
+#include "timeline/builder.h"
+#include "timeline/keyset.h"
+
+#define WT_TABLE(type_)                                                                            \
+	struct {                                                                                   \
+		type_ *rows;                                                                       \
+		size_t n, room;                                                                    \
+	}
+
+struct wt_builder {
+	WT_TABLE(struct wt_op) ops;
+	WT_TABLE(struct wt_call) calls;
+	WT_TABLE(struct wt_range) ranges;
+	WT_TABLE(struct wt_collective) collectives;
+	WT_TABLE(struct wt_hole) holes;
+	WT_TABLE(struct wt_count) counts;
+	WT_TABLE(struct wt_process) processes;
+	WT_TABLE(struct wt_device) devices;
+	WT_TABLE(uint16_t) device_owners; /* the process that named the device first */
+	WT_TABLE(struct wt_stream) streams;
+	WT_TABLE(struct wt_thread) threads;
+	WT_TABLE(struct wt_shape) shapes;
+	WT_TABLE(struct wt_input) inputs;
+	WT_TABLE(uint32_t) notes;
+	WT_TABLE(struct wt_kv) environment;
+	struct wt_keyset process_keys, device_keys, stream_keys, thread_keys, shape_keys, note_keys;
+	struct wt_strings *strings;
+	int error; /* the first enum wt_err; 0 = none */
+};
+
+#endif

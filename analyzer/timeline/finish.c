@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From collected rows to a timeline: check, sort, join, freeze. Runs once, on the builder's thread.
+ *
+ * Device operations meet host calls by (process, correlation), never by time. Rows are sorted by what they say, the
+ * order of arrival deciding nothing: two files with the same events in another order give the same timeline, but for
+ * rows that are equal in everything that is compared.
+ *
+ * A row whose indices or times are impossible must not reach the ledger, whatever an importer made of a damaged file:
+ * indices are cut to "none", times beyond +-146 years become "untimed".
+ */
+#define _GNU_SOURCE /* qsort_r */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "timeline/builder_impl.h"
+
+#define FAR_NS (INT64_MAX / 2) /* differences of two times in range cannot overflow */
+
+static int in_range(int64_t start_ns, int64_t end_ns)
+{
+	return start_ns >= -FAR_NS && end_ns <= FAR_NS && start_ns <= end_ns;
+}
+
+static int known(int32_t index, size_t n)
+{
+	return index >= 0 && (size_t)index < n;
+}
+
+static void check_ops(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->ops.n; i++) {
+		struct wt_op *op = &b->ops.rows[i];
+
+		if (!in_range(op->start_ns, op->end_ns))
+			op->flags |= WT_OP_UNTIMED;
+		if (op->flags & WT_OP_UNTIMED && !in_range(op->start_ns, op->end_ns))
+			op->start_ns = op->end_ns = 0;
+		if (op->shape >= b->shapes.n)
+			op->shape = 0;
+		if (op->name >= wt_strings_count(b->strings))
+			op->name = 0;
+		if (!known(op->call, b->calls.n))
+			op->call = -1;
+		if (!known(op->collective, b->collectives.n))
+			op->collective = -1;
+	}
+}
+
+static void check_calls(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->calls.n; i++) {
+		struct wt_call *c = &b->calls.rows[i];
+
+		if (!in_range(c->start_ns, c->end_ns))
+			c->end_ns = c->start_ns = c->start_ns < -FAR_NS	 ? -FAR_NS
+						  : c->start_ns > FAR_NS ? FAR_NS
+									 : c->start_ns;
+		if (!known(c->parent, b->calls.n) || (size_t)c->parent == i)
+			c->parent = -1;
+		if (c->stream >= b->streams.n)
+			c->stream = UINT32_MAX;
+		if (c->kind > WT_CALL_COMM)
+			c->kind = WT_CALL_OTHER;
+	}
+}
+
+static void check_holes(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->holes.n; i++) {
+		struct wt_hole *h = &b->holes.rows[i];
+
+		h->start_ns = h->start_ns < -FAR_NS ? -FAR_NS : h->start_ns;
+		h->end_ns = h->end_ns > FAR_NS ? FAR_NS : h->end_ns;
+	}
+}
+
+/* Rows that name what does not exist: an importer's mistake, said so rather than walked into. */
+static int dangling(const struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->ops.n; i++) {
+		const struct wt_op *op = &b->ops.rows[i];
+
+		if (op->device >= b->devices.n || op->process >= b->processes.n ||
+		    op->stream >= b->streams.n)
+			return 1;
+	}
+	for (size_t i = 0; i < b->calls.n; i++) {
+		if (b->calls.rows[i].process >= b->processes.n ||
+		    b->calls.rows[i].thread >= b->threads.n)
+			return 1;
+	}
+	for (size_t i = 0; i < b->holes.n; i++) {
+		if (b->holes.rows[i].device >= b->devices.n)
+			return 1;
+	}
+	for (size_t i = 0; i < b->counts.n; i++) {
+		if (b->counts.rows[i].process >= b->processes.n ||
+		    b->counts.rows[i].kind >= WT_COUNT_KINDS)
+			return 1;
+	}
+	for (size_t i = 0; i < b->ranges.n; i++) {
+		if (b->ranges.rows[i].process >= b->processes.n)
+			return 1;
+	}
+	for (size_t i = 0; i < b->collectives.n; i++) {
+		if (b->collectives.rows[i].process >= b->processes.n)
+			return 1;
+	}
+	return 0;
+}
+
+static int cmp(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int cmp_op(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_builder *b = arg;
+	const struct wt_op *x = pa, *y = pb;
+	int c = cmp(x->device, y->device);
+
+	c = c ? c : cmp(x->start_ns, y->start_ns);
+	c = c ? c : cmp(y->end_ns, x->end_ns);
+	c = c ? c : cmp(b->streams.rows[x->stream].id, b->streams.rows[y->stream].id);
+	c = c ? c : cmp_u64(x->correlation, y->correlation);
+	c = c ? c : cmp(x->kind, y->kind);
+	return c || x->name == y->name
+		       ? c
+		       : strcmp(wt_builder_get(b, x->name), wt_builder_get(b, y->name));
+}
+
+/* Calls are sorted through an order of indices, since operations and other calls point at them. */
+static int cmp_call(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_builder *b = arg;
+	uint32_t i = *(const uint32_t *)pa, j = *(const uint32_t *)pb;
+	const struct wt_call *x = &b->calls.rows[i], *y = &b->calls.rows[j];
+	int c = cmp(x->process, y->process);
+
+	c = c ? c : cmp(b->threads.rows[x->thread].tid, b->threads.rows[y->thread].tid);
+	c = c ? c : cmp(x->start_ns, y->start_ns);
+	c = c ? c : cmp(y->end_ns, x->end_ns); /* the enclosing call before what it encloses */
+	c = c ? c : cmp_u64(x->correlation, y->correlation);
+	return c ? c : cmp(i, j);
+}
+
+static int cmp_range(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_range *x = pa, *y = pb;
+	int c = cmp(x->start_ns, y->start_ns);
+
+	c = c ? c : cmp(y->end_ns, x->end_ns);
+	return c ? c : cmp(x->step, y->step);
+}
+
+static int cmp_hole(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_hole *x = pa, *y = pb;
+	int c = cmp(x->device, y->device);
+
+	c = c ? c : cmp(x->start_ns, y->start_ns);
+	return c ? c : cmp(x->end_ns, y->end_ns);
+}
+
+/* Most files are nearly in order already, and qsort does not profit from it. */
+static void sort_rows(void *rows, size_t n, size_t size,
+		      int (*compare)(const void *, const void *, void *), void *arg)
+{
+	size_t i = 1;
+
+	while (i < n && compare((char *)rows + (i - 1) * size, (char *)rows + i * size, arg) <= 0)
+		i++;
+	if (i < n)
+		qsort_r(rows, n, size, compare, arg);
+}
+
+/* Sorts the calls and renames every reference to them. */
+static int sort_calls(struct wt_builder *b)
+{
+	size_t n = b->calls.n;
+	uint32_t *order = malloc((n + 1) * sizeof(*order)), *place;
+	struct wt_call *sorted;
+
+	if (!order)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	sort_rows(order, n, sizeof(*order), cmp_call, b);
+	place = malloc((n + 1) * sizeof(*place));
+	sorted = malloc((n + 1) * sizeof(*sorted));
+	if (!place || !sorted) {
+		free(order);
+		free(place);
+		free(sorted);
+		return -WT_E_NOMEM;
+	}
+	for (size_t i = 0; i < n; i++) {
+		place[order[i]] = (uint32_t)i;
+		sorted[i] = b->calls.rows[order[i]];
+	}
+	for (size_t i = 0; i < n; i++)
+		if (sorted[i].parent >= 0)
+			sorted[i].parent = (int32_t)place[sorted[i].parent];
+	for (size_t i = 0; i < b->ops.n; i++)
+		if (b->ops.rows[i].call >= 0)
+			b->ops.rows[i].call = (int32_t)place[b->ops.rows[i].call];
+	for (size_t i = 0; i < b->collectives.n; i++) {
+		struct wt_collective *c = &b->collectives.rows[i];
+
+		c->call = known(c->call, n) ? (int32_t)place[c->call] : -1;
+	}
+	free(b->calls.rows);
+	b->calls.rows = sorted;
+	b->calls.room = n + 1;
+	free(order);
+	free(place);
+	return 0;
+}
+
+static int makes_device_work(const struct wt_call *c)
+{
+	return c->kind == WT_CALL_LAUNCH || c->kind == WT_CALL_GRAPH_LAUNCH ||
+	       c->kind == WT_CALL_COPY || c->kind == WT_CALL_MEMSET;
+}
+
+/*
+ * Joins by (process, correlation). One correlation can stand on a runtime call and the driver call inside it: calls
+ * that make device work come before others, then the earliest, then the enclosing one (calls are sorted that way).
+ */
+static int join(struct wt_builder *b)
+{
+	size_t mask = 63, at;
+	uint32_t *slots;
+
+	while (mask < b->calls.n * 2)
+		mask = mask * 2 + 1;
+	slots = calloc(mask + 1, sizeof(*slots));
+	if (!slots)
+		return -WT_E_NOMEM;
+#define HOME(process_, correlation_) (wt_mix64((correlation_) ^ wt_mix64((process_) + 1u)) & mask)
+	for (size_t i = 0; i < b->calls.n; i++) {
+		const struct wt_call *c = &b->calls.rows[i], *old;
+
+		if (!c->correlation)
+			continue;
+		for (at = HOME(c->process, c->correlation); slots[at]; at = (at + 1) & mask) {
+			old = &b->calls.rows[slots[at] - 1];
+			if (old->process == c->process && old->correlation == c->correlation)
+				break;
+		}
+		if (slots[at]) {
+			old = &b->calls.rows[slots[at] - 1];
+			if (makes_device_work(old) > makes_device_work(c) ||
+			    (makes_device_work(old) == makes_device_work(c) &&
+			     old->start_ns <= c->start_ns))
+				continue;
+		}
+		slots[at] = (uint32_t)i + 1;
+	}
+	for (size_t i = 0; i < b->ops.n; i++) {
+		struct wt_op *op = &b->ops.rows[i];
+
+		if (op->call >= 0 || !op->correlation)
+			continue;
+		for (at = HOME(op->process, op->correlation); slots[at]; at = (at + 1) & mask) {
+			const struct wt_call *c = &b->calls.rows[slots[at] - 1];
+
+			if (c->process == op->process && c->correlation == op->correlation) {
+				op->call = (int32_t)slots[at] - 1;
+				break;
+			}
+		}
+	}
+#undef HOME
+	free(slots);
+	return 0;
+}
+
+/* A device takes the rank of the process that named it first; without one, of any process that used it. */
+static void rank_devices(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->devices.n; i++)
+		if (b->devices.rows[i].rank < 0)
+			b->devices.rows[i].rank = b->processes.rows[b->device_owners.rows[i]].rank;
+	for (size_t i = 0; i < b->streams.n; i++) {
+		const struct wt_stream *s = &b->streams.rows[i];
+
+		if (s->device < b->devices.n && s->process < b->processes.n &&
+		    b->devices.rows[s->device].rank < 0)
+			b->devices.rows[s->device].rank = b->processes.rows[s->process].rank;
+	}
+}
+
+static size_t *index_devices(const struct wt_builder *b)
+{
+	size_t *first = calloc(b->devices.n + 1, sizeof(*first));
+
+	if (!first)
+		return NULL;
+	for (size_t i = 0; i < b->ops.n; i++)
+		first[b->ops.rows[i].device + 1]++;
+	for (size_t i = 0; i < b->devices.n; i++)
+		first[i + 1] += first[i];
+	return first;
+}
+
+static int arrange(struct wt_builder *b)
+{
+	int err;
+
+	if (b->error || wt_strings_failed(b->strings))
+		return b->error ? -b->error : -WT_E_NOMEM;
+	if (dangling(b))
+		return -WT_E_CORRUPT;
+	check_ops(b);
+	check_calls(b);
+	check_holes(b);
+	err = sort_calls(b);
+	err = err ? err : join(b);
+	if (err)
+		return err;
+	sort_rows(b->ops.rows, b->ops.n, sizeof(*b->ops.rows), cmp_op, b);
+	sort_rows(b->ranges.rows, b->ranges.n, sizeof(*b->ranges.rows), cmp_range, b);
+	sort_rows(b->holes.rows, b->holes.n, sizeof(*b->holes.rows), cmp_hole, b);
+	rank_devices(b);
+	return 0;
+}
+
+/* Moves a table from the builder to the timeline. */
+#define MOVE(tl_, b_, table_)                                                                      \
+	((tl_)->table_ = (b_)->table_.rows, (tl_)->n##table_ = (b_)->table_.n,                     \
+	 (b_)->table_.rows = NULL)
+
+int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_diag *diag)
+{
+	struct wt_timeline *tl = calloc(1, sizeof(*tl));
+	int err = tl ? arrange(b) : -WT_E_NOMEM;
+
+	if (!err) {
+		tl->device_first = index_devices(b);
+		err = tl->device_first ? 0 : -WT_E_NOMEM;
+	}
+	if (err) {
+		wt_fail(diag, -err, -1,
+			err == -WT_E_LIMIT     ? "more rows than a timeline can hold"
+			: err == -WT_E_CORRUPT ? "a row names what the file never introduced"
+					       : "out of memory");
+		free(tl);
+		wt_builder_free(b);
+		return err;
+	}
+	MOVE(tl, b, ops);
+	MOVE(tl, b, calls);
+	MOVE(tl, b, ranges);
+	MOVE(tl, b, collectives);
+	MOVE(tl, b, holes);
+	MOVE(tl, b, counts);
+	MOVE(tl, b, processes);
+	MOVE(tl, b, devices);
+	MOVE(tl, b, streams);
+	MOVE(tl, b, threads);
+	MOVE(tl, b, shapes);
+	MOVE(tl, b, inputs);
+	MOVE(tl, b, notes);
+	MOVE(tl, b, environment);
+	tl->strings = b->strings;
+	b->strings = NULL;
+	wt_builder_free(b);
+	*ret = tl;
+	return 0;
+}

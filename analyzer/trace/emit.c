@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of a trace -> the timeline's builder. Times of calls become nanoseconds of the device's clock here, ids become
+ * indices; whatever an id does not lead to becomes "not known", never an error.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "trace/trace.h"
+
+void wt_trace_process(struct wt_trace *t)
+{
+	struct wt_process *p;
+	const struct wt_window *first = t->windows.n ? &t->windows.p[0] : NULL;
+	const struct wt_window *last = first ? &t->windows.p[t->windows.n - 1] : NULL;
+
+	t->process = wt_builder_process(t->b, t->input, (int64_t)t->pid);
+	p = wt_builder_process_at(t->b, t->process);
+	p->rank = t->headers ? t->rank : -1;
+	p->world = t->world;
+	p->name = t->program;
+	p->host = t->host;
+	p->ended = t->ended;
+	p->level = t->level > 0 ? t->level : t->records.n ? 3 : t->rows.n ? 2 : 1;
+	if (first) {
+		p->collect_start_ns =
+			first->on_ns ? first->on_ns : wt_clockline_ns(&t->clock, first->on_tsc);
+		if (last->off_ns)
+			p->collect_end_ns = last->off_ns;
+		else if (last->off_tsc != UINT64_MAX)
+			p->collect_end_ns = wt_clockline_ns(&t->clock, last->off_tsc);
+		else
+			p->collect_end_ns = wt_trace_end_ns(t);
+		if (p->collect_end_ns < p->collect_start_ns)
+			p->collect_end_ns = p->collect_start_ns;
+	}
+	if (t->cost_seen) {
+		p->hook_ns = t->cost[0];
+		p->writer_cpu_ns = t->cost[1];
+		p->cupti_ns = t->cost[2];
+		p->bytes_out = t->cost[3];
+		p->recorded_calls = t->cost[4];
+	}
+	wt_builder_input_at(t->b, t->input)->rank = p->rank;
+	for (size_t i = 0; i < t->environment.n; i++)
+		wt_builder_environment(t->b, t->process,
+				       wt_builder_get(t->b, t->environment.p[i].key),
+				       wt_builder_get(t->b, t->environment.p[i].value));
+	for (size_t i = 0; i < t->devices.n; i++)
+		wt_trace_device(t, t->devices.p[i].id);
+}
+
+uint16_t wt_trace_device(struct wt_trace *t, uint32_t ordinal)
+{
+	static const uint8_t unknown[16];
+	const struct wt_device_row *row = NULL;
+	struct wt_device *d;
+	uint16_t i;
+
+	for (size_t k = 0; k < t->devices.n; k++)
+		if (t->devices.p[k].id == ordinal)
+			row = &t->devices.p[k];
+	i = wt_builder_device(t->b, t->process, ordinal, row ? row->uuid : unknown);
+	d = wt_builder_device_at(t->b, i);
+	if (row && !d->name) {
+		d->name = row->name;
+		d->sm_count = row->sm_count;
+		d->cc = row->cc;
+		d->memory_bytes = row->memory_bytes;
+		d->shared = row->shared;
+		if (d->rank < 0)
+			d->rank = t->rank;
+	}
+	return i;
+}
+
+uint32_t wt_trace_stream(struct wt_trace *t, const struct wt_place *p)
+{
+	uint16_t device = wt_trace_device(t, p->device);
+	int64_t id = p->stream;
+
+	/* CUPTI numbers streams per context; a second context of the device must not share the first one's row. */
+	for (size_t i = 0; i < t->contexts.n; i++) {
+		if (t->contexts.p[i].device != p->device || !t->contexts.p[i].cupti_id)
+			continue;
+		if (t->contexts.p[i].cupti_id != p->context)
+			id |= (int64_t)p->context << 32;
+		break;
+	}
+	return wt_builder_stream(t->b, t->process, device, id);
+}
+
+static uint32_t stream_of_call(struct wt_trace *t, const struct wt_row *r)
+{
+	uint32_t i;
+
+	if (!r->stream || !wt_map_get(&t->stream_places, r->stream, &i))
+		return UINT32_MAX;
+	return wt_trace_stream(t, &t->places.p[i]);
+}
+
+static uint32_t thread_of(struct wt_trace *t, uint64_t id)
+{
+	struct wt_thread_row *r;
+	uint32_t i;
+
+	if (!wt_map_get(&t->thread_ids, id, &i))
+		return wt_builder_thread(t->b, t->process, -(int64_t)(id & 0xFFFFFFFF) - 1);
+	r = &t->threads.p[i];
+	if (r->thread == WT_NO_INDEX) {
+		r->thread = wt_builder_thread(t->b, t->process, (int64_t)r->tid);
+		wt_builder_thread_at(t->b, r->thread)->name = wt_trace_string(t, r->name);
+	}
+	return r->thread;
+}
+
+static const uint8_t call_kinds[32] = {
+	[WT_PB(COUNT_KIND, LAUNCH)] = WT_CALL_LAUNCH,
+	[WT_PB(COUNT_KIND, GRAPH_LAUNCH)] = WT_CALL_GRAPH_LAUNCH,
+	[WT_PB(COUNT_KIND, COPY)] = WT_CALL_COPY,
+	[WT_PB(COUNT_KIND, MEMSET)] = WT_CALL_MEMSET,
+	[WT_PB(COUNT_KIND, COLLECTIVE)] = WT_CALL_COLLECTIVE,
+	[WT_PB(COUNT_KIND, SYNC)] = WT_CALL_SYNC,
+	[WT_PB(COUNT_KIND, ALLOC)] = WT_CALL_ALLOC,
+	[WT_PB(COUNT_KIND, FREE)] = WT_CALL_FREE,
+	[WT_PB(COUNT_KIND, MODULE)] = WT_CALL_MODULE,
+	[WT_PB(COUNT_KIND, GRAPH)] = WT_CALL_GRAPH,
+	[WT_PB(COUNT_KIND, COMM)] = WT_CALL_COMM,
+};
+
+/* All rows in their order: row i becomes call base + i, so parents that lie ahead have their index already. */
+static int32_t emit_calls(struct wt_trace *t)
+{
+	int32_t base = -1;
+
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct wt_row *r = &t->rows.p[i];
+		uint64_t end = r->start_tsc + r->dur_tsc;
+		struct wt_call call = {.parent = -1, .status = (uint32_t)r->status};
+		uint32_t op;
+		int32_t index;
+
+		call.start_ns = wt_clockline_ns(&t->clock, r->start_tsc);
+		call.end_ns = wt_clockline_ns(&t->clock, end < r->start_tsc ? UINT64_MAX : end);
+		if (r->group != WT_NO_INDEX)
+			call.correlation = t->groups.p[r->group].correlation;
+		if (wt_map_get(&t->op_ids, r->op, &op))
+			call.name = wt_trace_string(t, t->ops.p[op].name);
+		call.thread = thread_of(t, r->thread);
+		call.stream = stream_of_call(t, r);
+		call.process = t->process;
+		call.kind = call_kinds[r->kind & 31];
+		if (r->parent != WT_NO_INDEX && base >= 0)
+			call.parent = base + (int32_t)r->parent;
+		else if (r->parent != WT_NO_INDEX)
+			call.parent = (int32_t)r->parent; /* row 0: corrected below */
+		if (r->flags & WT_PB(CALL_FLAG, CAPTURED))
+			call.flags |= WT_CALL_CAPTURED;
+		if (r->flags & WT_PB(CALL_FLAG, BLOCKING))
+			call.flags |= WT_CALL_BLOCKING;
+		if (r->status)
+			call.flags |= WT_CALL_FAILED;
+		index = wt_builder_call(t->b, &call);
+		if (i == 0) {
+			base = index;
+			if (call.parent >= 0)
+				wt_builder_call_at(t->b, index)->parent += base;
+		}
+	}
+	return base;
+}
+
+static const char *memory_name(uint8_t kind)
+{
+	static const char *const names[] = {"Unknown", "Pageable", "Pinned", "Device",
+					    "Array",   "Managed",  "Device", "Managed"};
+
+	return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "Unknown";
+}
+
+static uint32_t name_of(struct wt_trace *t, const struct wt_record *r)
+{
+	static const char *const copies[] = {"", "HtoD", "DtoH", "DtoD", "PtoP", "HtoH"};
+	char text[96];
+	uint32_t f;
+
+	if (r->kind == WT_OP_KERNEL) {
+		uint32_t name = wt_map_get(&t->function_ids, r->function, &f)
+					? wt_trace_string(t, t->functions.p[f].name)
+					: 0;
+
+		return name ? name : wt_builder_cstring(t->b, "[unknown kernel]");
+	}
+	if (r->kind == WT_OP_GRAPH)
+		return wt_builder_cstring(t->b, "CUDA graph");
+	if (r->kind == WT_OP_MEMSET)
+		snprintf(text, sizeof(text), "Memset (%s)", memory_name(r->dst));
+	else if (!r->src && !r->dst)
+		snprintf(text, sizeof(text), "Memcpy %s", copies[r->copy_kind]);
+	else
+		snprintf(text, sizeof(text), "Memcpy %s (%s -> %s)", copies[r->copy_kind],
+			 memory_name(r->src), memory_name(r->dst));
+	return wt_builder_cstring(t->b, text);
+}
+
+static uint32_t shape_of(struct wt_trace *t, const struct wt_record *r)
+{
+	struct wt_shape shape = {0};
+	uint32_t i;
+
+	if (r->kind != WT_OP_KERNEL || !wt_map_get(&t->shape_ids, r->shape, &i))
+		return 0;
+	shape = t->shapes.p[i];
+	if (wt_map_get(&t->function_ids, r->function, &i)) {
+		shape.static_smem = t->functions.p[i].static_smem;
+		shape.regs = t->functions.p[i].regs;
+	}
+	return wt_builder_shape(t->b, &shape);
+}
+
+static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collective_of_row)
+{
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct wt_record *r = &t->records.p[i];
+		const struct wt_group *g = &t->groups.p[r->group];
+		struct wt_place place = {r->context, r->stream, r->device};
+		struct wt_op op = {.call = -1, .collective = -1};
+
+		op.start_ns = (int64_t)r->start_ns;
+		op.end_ns = (int64_t)(r->start_ns + r->dur_ns);
+		if (r->flags & WT_PB(RECORD_FLAG, UNTIMED) || !r->start_ns ||
+		    r->start_ns >= INT64_MAX / 4 || r->dur_ns >= INT64_MAX / 4)
+			op.flags |= WT_OP_UNTIMED;
+		op.correlation = r->correlation;
+		op.bytes = r->bytes;
+		op.name = name_of(t, r);
+		op.stream = wt_trace_stream(t, &place);
+		op.shape = shape_of(t, r);
+		op.device = wt_trace_device(t, r->device);
+		op.process = t->process;
+		op.kind = r->kind;
+		op.copy_kind = r->copy_kind;
+		if (r->kind == WT_OP_COPY && (r->src == 1 || r->dst == 1))
+			op.flags |= WT_OP_PAGEABLE;
+		if (g->class_ == WT_PB(COUNT_KIND, GRAPH_LAUNCH) && r->kind != WT_OP_GRAPH)
+			op.flags |= WT_OP_GRAPH_NODE;
+		if (g->ambiguous)
+			op.flags |= WT_OP_AMBIGUOUS;
+		if (g->row != WT_NO_INDEX) {
+			op.call = base + (int32_t)g->row;
+			op.collective = collective_of_row[g->row];
+		}
+		wt_builder_op(t->b, &op);
+	}
+}
+
+/* ncclDataType_t -> bytes */
+static const uint8_t dtype_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+static const struct {
+	const char *name;
+	uint8_t op, times_ranks; /* the size by convention is what all ranks hold together */
+} coll_ops[] = {
+	[WT_PB(COLLECTIVE_OP, ALL_REDUCE)] = {"AllReduce", WT_COLL_ALL_REDUCE, 0},
+	[WT_PB(COLLECTIVE_OP, ALL_GATHER)] = {"AllGather", WT_COLL_ALL_GATHER, 1},
+	[WT_PB(COLLECTIVE_OP, REDUCE_SCATTER)] = {"ReduceScatter", WT_COLL_REDUCE_SCATTER, 1},
+	[WT_PB(COLLECTIVE_OP, BROADCAST)] = {"Broadcast", WT_COLL_BROADCAST, 0},
+	[WT_PB(COLLECTIVE_OP, REDUCE)] = {"Reduce", WT_COLL_REDUCE, 0},
+	[WT_PB(COLLECTIVE_OP, SEND)] = {"Send", WT_COLL_SEND, 0},
+	[WT_PB(COLLECTIVE_OP, RECV)] = {"Recv", WT_COLL_RECV, 0},
+	[WT_PB(COLLECTIVE_OP, ALL_TO_ALL)] = {"AllToAll", WT_COLL_ALL_TO_ALL, 1},
+	[WT_PB(COLLECTIVE_OP, GATHER)] = {"Gather", WT_COLL_GATHER, 1},
+	[WT_PB(COLLECTIVE_OP, SCATTER)] = {"Scatter", WT_COLL_SCATTER, 1},
+};
+
+static void emit_collectives(struct wt_trace *t, int32_t base)
+{
+	for (size_t i = 0; i < t->collectives.n; i++) {
+		struct wt_coll_row *k = &t->collectives.p[i];
+		struct wt_collective c = {.call = -1,
+					  .seq = k->seq,
+					  .count = k->count,
+					  .dtype = k->dtype,
+					  .process = t->process,
+					  .rank = (uint32_t)t->rank};
+		uint32_t comm;
+		uint64_t bytes;
+
+		if (k->row != WT_NO_INDEX)
+			c.call = base + (int32_t)k->row;
+		if (wt_map_get(&t->comm_ids, k->comm, &comm)) {
+			c.comm = t->comms.p[comm].key;
+			c.nranks = t->comms.p[comm].nranks;
+			c.rank = t->comms.p[comm].rank;
+		}
+		bytes = k->dtype < sizeof(dtype_bytes) ? dtype_bytes[k->dtype] : 0;
+		if (__builtin_mul_overflow(bytes, k->count, &bytes))
+			bytes = 0;
+		if (k->op < sizeof(coll_ops) / sizeof(coll_ops[0]) && coll_ops[k->op].name) {
+			c.op = coll_ops[k->op].op;
+			c.name = wt_builder_cstring(t->b, coll_ops[k->op].name);
+			if (coll_ops[k->op].times_ranks &&
+			    __builtin_mul_overflow(bytes, (uint64_t)(c.nranks ? c.nranks : 1),
+						   &bytes))
+				bytes = 0;
+		}
+		c.bytes = bytes;
+		k->index = wt_builder_collective(t->b, &c);
+	}
+}
+
+uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row)
+{
+	uint64_t ring = t->rows.p[row].ring;
+
+	for (size_t i = row + 1; i < t->rows.n && i - row < 65536 && t->rows.p[i].ring == ring;
+	     i++) {
+		const struct wt_row *r = &t->rows.p[i];
+		uint32_t op;
+
+		if (r->kind == WT_PB(COUNT_KIND, COMM) && wt_map_get(&t->op_ids, r->op, &op) &&
+		    strstr(wt_builder_get(t->b, wt_trace_string(t, t->ops.p[op].name)), "GroupEnd"))
+			return (uint32_t)i;
+	}
+	return WT_NO_INDEX;
+}
+
+/*
+ * Which collective the work launched by a row belongs to. Work launched inside the collective's own call is its own;
+ * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the first.
+ */
+static void assign_collectives(const struct wt_trace *t, int32_t *of_row)
+{
+	/* per enclosing call: its first collective, and the next of the same group end */
+	uint32_t *first = malloc((t->rows.n + 1) * sizeof(*first));
+	uint32_t *next = malloc((t->collectives.n + 1) * sizeof(*next));
+
+	if (first && next) {
+		memset(first, 0xFF, (t->rows.n + 1) * sizeof(*first));
+		for (size_t i = t->collectives.n; i > 0; i--) {
+			const struct wt_coll_row *k = &t->collectives.p[i - 1];
+			uint32_t end = k->row;
+
+			next[i - 1] = WT_NO_INDEX;
+			if (k->row == WT_NO_INDEX)
+				continue;
+			first[k->row] = (uint32_t)(i - 1);
+			if (!k->group)
+				continue;
+			end = wt_trace_group_end(t, k->row);
+			if (end == WT_NO_INDEX)
+				continue;
+			next[i - 1] = first[end];
+			first[end] = (uint32_t)(i - 1);
+		}
+		for (size_t i = 0; i < t->rows.n; i++) {
+			const struct wt_row *r = &t->rows.p[i];
+			uint32_t p = r->parent, k;
+			int steps = 0;
+
+			while (p != WT_NO_INDEX && first[p] == WT_NO_INDEX && steps++ < 8)
+				p = t->rows.p[p].parent;
+			if (p == WT_NO_INDEX || first[p] == WT_NO_INDEX)
+				continue;
+			k = first[p];
+			of_row[i] = t->collectives.p[k].index;
+			for (steps = 0; k != WT_NO_INDEX && steps < 1024; k = next[k], steps++) {
+				if (t->collectives.p[k].stream == r->stream && r->stream) {
+					of_row[i] = t->collectives.p[k].index;
+					break;
+				}
+			}
+		}
+	}
+	free(first);
+	free(next);
+}
+
+int wt_trace_emit(struct wt_trace *t)
+{
+	int32_t *collective_of_row = malloc((t->rows.n + 1) * sizeof(*collective_of_row));
+	int32_t base;
+
+	if (!collective_of_row)
+		return -WT_E_NOMEM;
+	memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));
+	base = emit_calls(t);
+	emit_collectives(t, base);
+	assign_collectives(t, collective_of_row);
+	emit_records(t, base, collective_of_row);
+	free(collective_of_row);
+	return 0;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Host calls <-> device records of one process, by order, never by time (align.c decides).
+ *
+ *   first   API records: per thread, in order of correlation, against the thread's own calls. CUPTI reports the outermost
+ *           call only: a runtime call stands for the driver call inside it, which is what we hooked.
+ *   then    what is left on both sides, per stream, between the pairs found so far: records in order of correlation are
+ *           in order of launch. This is all there is when a job has no API records.
+ */
+#include <string.h>
+
+#include "trace/align.h"
+#include "trace/trace.h"
+
+#define DEFAULT_STREAM 7 /* CUPTI's id of the legacy stream of any context */
+
+struct key { /* one side of a sequence */
+	uint64_t key, order;
+	uint32_t index;
+};
+struct keys {
+	struct key *p;
+	size_t n, room;
+};
+
+static int cmp_key(const void *pa, const void *pb)
+{
+	const struct key *a = pa, *b = pb;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	if (a->order != b->order)
+		return a->order < b->order ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+struct joiner {
+	struct wt_trace *t;
+	enum wt_align_how how;
+	struct keys rows, records; /* sorted by key, order */
+	struct wt_align_host *h;
+	struct wt_align_record *r;
+	size_t room_h, room_r;
+};
+
+static int push(struct keys *v, uint64_t key, uint64_t order, size_t index)
+{
+	struct key *k = wt_vec_add(v);
+
+	if (!k)
+		return -WT_E_NOMEM;
+	*k = (struct key){key, order, (uint32_t)index};
+	return 0;
+}
+
+static uint64_t mix_shape(uint64_t h, const struct wt_shape *s)
+{
+	for (int i = 0; i < 3; i++)
+		h = wt_mix64(h ^ s->grid[i] ^ (uint64_t)s->block[i] << 32);
+	return wt_mix64(h ^ s->dyn_smem);
+}
+
+/* Name and shape of a launch; 0 if either is not known. */
+static uint64_t launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape)
+{
+	uint32_t f, s, name;
+
+	if (!wt_map_get(&t->function_ids, function, &f) || !wt_map_get(&t->shape_ids, shape, &s))
+		return 0;
+	name = wt_trace_string(t, t->functions.p[f].name);
+	return name ? mix_shape(wt_mix64(name), &t->shapes.p[s]) | 1 : 0;
+}
+
+static uint64_t bytes_signature(uint64_t bytes)
+{
+	return bytes ? wt_mix64(bytes) | 1 : 0;
+}
+
+static uint64_t row_signature(const struct wt_trace *t, const struct wt_row *r)
+{
+	if (r->kind == WT_PB(COUNT_KIND, LAUNCH))
+		return launch_signature(t, r->object, r->shape);
+	return r->kind == WT_PB(COUNT_KIND, GRAPH_LAUNCH) ? 0 : bytes_signature(r->bytes);
+}
+
+static uint64_t group_signature(const struct wt_trace *t, const struct wt_group *g)
+{
+	const struct wt_record *r = &t->records.p[g->first];
+	uint64_t bytes = 0;
+
+	if (g->class_ == WT_PB(COUNT_KIND, LAUNCH))
+		return launch_signature(t, r->function, r->shape);
+	if (g->class_ == WT_PB(COUNT_KIND, GRAPH_LAUNCH))
+		return 0;
+	for (uint32_t i = 0; i < g->n; i++) /* a batch */
+		bytes += r[i].bytes;
+	return bytes_signature(bytes);
+}
+
+static int silent(const struct wt_row *r)
+{
+	return r->status != 0 || r->flags & WT_PB(CALL_FLAG, CAPTURED);
+}
+
+static int reserve(struct joiner *j, size_t nh, size_t nr)
+{
+	void *p;
+
+	if (nh > j->room_h) {
+		p = realloc(j->h, nh * sizeof(*j->h));
+		if (!p)
+			return -WT_E_NOMEM;
+		j->h = p;
+		j->room_h = nh;
+	}
+	if (nr > j->room_r) {
+		p = realloc(j->r, nr * sizeof(*j->r));
+		if (!p)
+			return -WT_E_NOMEM;
+		j->r = p;
+		j->room_r = nr;
+	}
+	return 0;
+}
+
+static void set_host(struct joiner *j, size_t at, uint32_t row)
+{
+	const struct wt_row *r = &j->t->rows.p[row];
+
+	j->h[at] = (struct wt_align_host){.signature = row_signature(j->t, r),
+					  .lost = r->lost_before,
+					  .class_ = r->kind,
+					  .silent = silent(r) != 0};
+}
+
+static void pair(struct wt_trace *t, uint32_t row, uint32_t group, int ambiguous)
+{
+	if (group == WT_NO_INDEX || t->groups.p[group].row != WT_NO_INDEX)
+		return;
+	t->groups.p[group].row = row;
+	t->groups.p[group].ambiguous = ambiguous != 0;
+	t->rows.p[row].group = group;
+}
+
+/* One thread: rows [h0, h1) of j->rows against API records [r0, r1). */
+static int align_thread(struct joiner *j, size_t h0, size_t h1, size_t r0, size_t r1)
+{
+	struct wt_trace *t = j->t;
+	int err = reserve(j, h1 - h0, r1 - r0);
+
+	if (err)
+		return err;
+	for (size_t i = h0; i < h1; i++)
+		set_host(j, i - h0, j->rows.p[i].index);
+	for (size_t i = r0; i < r1; i++) {
+		const struct wt_api *a = &t->api.p[i];
+		int device = a->group != WT_NO_INDEX;
+
+		j->r[i - r0] = (struct wt_align_record){
+			.signature = device ? group_signature(t, &t->groups.p[a->group]) : 0,
+			.correlation = a->correlation,
+			.class_ = a->class_,
+			.device = device != 0};
+	}
+	err = wt_align(j->h, h1 - h0, j->r, r1 - r0, j->how);
+	for (size_t i = r0; i < r1 && !err; i++) {
+		uint32_t m = j->r[i - r0].match;
+
+		if (m == WT_ALIGN_NONE)
+			continue;
+		t->api.p[i].row = j->rows.p[h0 + m].index;
+		pair(t, t->api.p[i].row, t->api.p[i].group, j->r[i - r0].ambiguous);
+	}
+	return err;
+}
+
+static int join_threads(struct joiner *j)
+{
+	struct wt_trace *t = j->t;
+	size_t h = 0, r = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < t->rows.n && !err; i++) {
+		const struct wt_row *row = &t->rows.p[i];
+		uint32_t thread;
+
+		if (wt_row_expects(row) && wt_trace_in_window(t, row) &&
+		    wt_map_get(&t->thread_ids, row->thread, &thread))
+			err = push(&j->rows, (uint32_t)t->threads.p[thread].pthread, row->start_tsc,
+				   i);
+	}
+	if (j->rows.n)
+		qsort(j->rows.p, j->rows.n, sizeof(struct key), cmp_key);
+	while (!err && h < j->rows.n && r < t->api.n) {
+		uint64_t word = j->rows.p[h].key, other = t->api.p[r].thread_word;
+		size_t h1 = h, r1 = r;
+
+		while (h1 < j->rows.n && j->rows.p[h1].key == word)
+			h1++;
+		while (r1 < t->api.n && t->api.p[r1].thread_word == other)
+			r1++;
+		if (word == other)
+			err = align_thread(j, h, h1, r, r1);
+		if (word <= other)
+			h = h1;
+		if (word >= other)
+			r = r1;
+	}
+	return err;
+}
+
+static uint64_t stream_key(uint32_t cupti_context, uint32_t cupti_stream)
+{
+	return (uint64_t)cupti_context << 32 | cupti_stream;
+}
+
+static int add_place(struct wt_trace *t, uint64_t stream, struct wt_place place)
+{
+	int is_new;
+	uint32_t *slot = wt_map_slot(&t->stream_places, stream, (uint32_t)t->places.n, &is_new);
+	struct wt_place *p;
+
+	if (!slot)
+		return -WT_E_NOMEM;
+	if (!is_new)
+		return 0;
+	p = wt_vec_add(&t->places);
+	if (!p)
+		return -WT_E_NOMEM;
+	*p = place;
+	return 0;
+}
+
+/* Which CUPTI stream an agent's stream id is: as the writer says, else as the pairs found so far show. */
+static int learn_streams(struct wt_trace *t)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->streams.n && !err; i++) {
+		const struct wt_stream_row *s = &t->streams.p[i];
+		uint32_t c;
+
+		if (s->cupti_id && wt_map_get(&t->context_ids, s->context, &c))
+			err = add_place(t, s->id,
+					(struct wt_place){t->contexts.p[c].cupti_id, s->cupti_id,
+							  t->contexts.p[c].device});
+	}
+	for (size_t i = 0; i < t->groups.n && !err; i++) {
+		const struct wt_group *g = &t->groups.p[i];
+		const struct wt_record *r = &t->records.p[g->first];
+
+		if (g->row != WT_NO_INDEX && !g->ambiguous && t->rows.p[g->row].stream)
+			err = add_place(t, t->rows.p[g->row].stream,
+					(struct wt_place){r->context, r->stream, r->device});
+	}
+	/* The default stream of a context is nobody's creation: its number is CUPTI's convention. */
+	for (size_t i = 0; i < t->streams.n && !err; i++) {
+		const struct wt_stream_row *s = &t->streams.p[i];
+		uint32_t c;
+
+		if (s->handle <= 1 && wt_map_get(&t->context_ids, s->context, &c))
+			err = add_place(t, s->id,
+					(struct wt_place){t->contexts.p[c].cupti_id, DEFAULT_STREAM,
+							  t->contexts.p[c].device});
+	}
+	return err;
+}
+
+/* What lies between two pairs of one stream: rows [h0, h1), groups [r0, r1); pairs inside are out of order, left alone. */
+static int align_between(struct joiner *j, size_t h0, size_t h1, size_t r0, size_t r1)
+{
+	struct wt_trace *t = j->t;
+	size_t nh = 0, nr = 0;
+	int err = reserve(j, h1 - h0, r1 - r0);
+
+	if (err || h0 == h1 || r0 == r1)
+		return err;
+	/* compact in place: only what is still single takes part */
+	for (size_t i = h0; i < h1; i++) {
+		uint32_t row = j->rows.p[i].index;
+
+		if (t->rows.p[row].group != WT_NO_INDEX)
+			continue;
+		j->rows.p[h0 + nh].index = row;
+		set_host(j, nh++, row);
+	}
+	for (size_t i = r0; i < r1; i++) {
+		uint32_t group = j->records.p[i].index;
+		const struct wt_group *g = &t->groups.p[group];
+
+		if (g->row != WT_NO_INDEX)
+			continue;
+		j->records.p[r0 + nr].index = group;
+		j->r[nr++] = (struct wt_align_record){.signature = group_signature(t, g),
+						      .correlation = g->correlation,
+						      .class_ = g->class_,
+						      .device = 1};
+	}
+	err = wt_align(j->h, nh, j->r, nr, j->how);
+	for (size_t i = 0; i < nr && !err; i++)
+		if (j->r[i].match != WT_ALIGN_NONE)
+			pair(t, j->rows.p[h0 + j->r[i].match].index, j->records.p[r0 + i].index,
+			     j->r[i].ambiguous);
+	return err;
+}
+
+/* One stream: cut at the pairs found so far. */
+static int align_stream(struct joiner *j, size_t h, size_t h1, size_t r, size_t r1)
+{
+	struct wt_trace *t = j->t;
+	struct wt_map at = {0};
+	int err = 0;
+
+	for (size_t i = h; i < h1 && !err; i++)
+		if (t->rows.p[j->rows.p[i].index].group != WT_NO_INDEX)
+			err = wt_map_put(&at, j->rows.p[i].index, (uint32_t)i);
+	for (size_t i = r; i < r1 && !err; i++) {
+		uint32_t row = t->groups.p[j->records.p[i].index].row, where;
+
+		if (row == WT_NO_INDEX || !wt_map_get(&at, row, &where) || where < h)
+			continue;
+		err = align_between(j, h, where, r, i);
+		h = where + 1;
+		r = i + 1;
+	}
+	if (!err)
+		err = align_between(j, h, h1, r, r1);
+	wt_map_release(&at);
+	return err;
+}
+
+static int collect_streams(struct joiner *j)
+{
+	struct wt_trace *t = j->t;
+
+	j->rows.n = j->records.n = 0;
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct wt_row *r = &t->rows.p[i];
+		uint32_t s;
+
+		if (!wt_row_expects(r) || silent(r) || !wt_trace_in_window(t, r) ||
+		    !wt_map_get(&t->stream_places, r->stream, &s))
+			continue;
+		if (push(&j->rows, stream_key(t->places.p[s].context, t->places.p[s].stream),
+			 r->start_tsc, i))
+			return -WT_E_NOMEM;
+	}
+	for (size_t i = 0; i < t->groups.n; i++) {
+		const struct wt_group *g = &t->groups.p[i];
+		const struct wt_record *r = &t->records.p[g->first];
+
+		if (!g->correlation || r->flags & WT_PB(RECORD_FLAG, DEVICE_LAUNCHED))
+			continue;
+		if (push(&j->records, stream_key(r->context, r->stream), g->correlation, i))
+			return -WT_E_NOMEM;
+	}
+	if (j->rows.n)
+		qsort(j->rows.p, j->rows.n, sizeof(struct key), cmp_key);
+	if (j->records.n)
+		qsort(j->records.p, j->records.n, sizeof(struct key), cmp_key);
+	return 0;
+}
+
+static int join_streams(struct joiner *j)
+{
+	size_t h = 0, r = 0;
+	int err = learn_streams(j->t);
+
+	if (!err)
+		err = collect_streams(j);
+	while (!err && h < j->rows.n && r < j->records.n) {
+		uint64_t a = j->rows.p[h].key, b = j->records.p[r].key;
+		size_t h1 = h, r1 = r;
+
+		while (h1 < j->rows.n && j->rows.p[h1].key == a)
+			h1++;
+		while (r1 < j->records.n && j->records.p[r1].key == b)
+			r1++;
+		if (a == b)
+			err = align_stream(j, h, h1, r, r1);
+		if (a <= b)
+			h = h1;
+		if (a >= b)
+			r = r1;
+	}
+	return err;
+}
+
+int wt_trace_join(struct wt_trace *t)
+{
+	struct joiner j = {.t = t, .how = WT_ALIGN_WHOLE};
+	int err;
+
+	if (t->lossy || t->windows.n > 1)
+		j.how = t->ended ? WT_ALIGN_LOSSY : WT_ALIGN_LOSSY_CUT;
+	err = join_threads(&j);
+	if (!err)
+		err = join_streams(&j);
+	free(j.rows.p);
+	free(j.records.p);
+	free(j.h);
+	free(j.r);
+	return err;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the native reader: one .wt file as tables, before it becomes part of a timeline.
+ *
+ *   load.c      packets -> these tables (raw ids, raw clocks), nothing interpreted
+ *   join.c      host calls <-> device records, by order (align.c)
+ *   complete.c  fate of every call that expects a record; holes; the identity
+ *   emit.c      tables -> timeline builder
+ *   reader.c    the importer: calls the four in this order, says what is damaged
+ *
+ * Ids come from the file and are trusted by nobody: they are looked up in maps, never used as indices.
+ */
+#ifndef WT_TRACE_H
+#define WT_TRACE_H
+
+#include "base/map.h"
+#include "base/source.h"
+#include "proto/frame.h"
+#include "timeline/builder.h"
+#include "trace.pb-c.h"
+#include "trace/clockline.h"
+#include "trace/vec.h"
+
+#define WT_NO_INDEX UINT32_MAX
+
+enum wt_fate {		     /* of a call that expects a device record */
+	       WT_FATE_NONE, /* expects none */
+	       WT_FATE_TIMED,
+	       WT_FATE_UNTIMED,
+	       WT_FATE_MISSING,
+	       WT_FATE_IN_FLIGHT,
+	       WT_FATE_DEVICE_ERROR,
+};
+
+struct wt_row { /* of HostCalls */
+	uint64_t ring, seq, start_tsc, dur_tsc;
+	uint64_t op, stream, object, shape, bytes;
+	uint64_t parent_back;
+	uint64_t thread;
+	uint32_t context, group; /* group: index of its device records, WT_NO_INDEX */
+	uint32_t parent;	 /* row, WT_NO_INDEX */
+	uint32_t lost_before;	 /* rows of the ring missing just before this one */
+	int32_t status;
+	uint16_t flags; /* enum CallFlag */
+	uint8_t kind;	/* enum CountKind */
+	uint8_t fate;	/* enum wt_fate */
+};
+
+struct wt_record { /* of Kernels, Copies, GraphRuns */
+	uint64_t correlation, node;
+	uint64_t start_ns, dur_ns;
+	uint64_t function, shape, bytes;
+	uint32_t device, context, stream, graph;
+	uint32_t group;
+	uint8_t kind; /* enum wt_op_kind */
+	uint8_t copy_kind, src, dst, flags;
+	uint8_t ambiguous;
+};
+
+struct wt_group { /* device records of one correlation id: what one call made */
+	uint64_t correlation;
+	uint32_t first, n; /* in records, sorted by correlation */
+	uint32_t row;	   /* the host call, WT_NO_INDEX */
+	uint8_t class_;	   /* enum CountKind */
+	uint8_t api;	   /* has an API record */
+	uint8_t ambiguous;
+};
+
+struct wt_api {
+	uint64_t correlation;
+	uint32_t thread_word, group; /* group: WT_NO_INDEX = made no record */
+	uint32_t row;
+	uint8_t class_;
+};
+
+struct wt_function {
+	uint64_t name, module;
+	uint32_t regs, static_smem;
+};
+struct wt_stream_row {
+	uint64_t id, handle;
+	uint32_t cupti_id, context, device;
+};
+struct wt_context_row {
+	uint32_t id, cupti_id, device;
+};
+struct wt_thread_row {
+	uint64_t id, tid, pthread, name;
+	uint32_t thread; /* builder's */
+};
+struct wt_comm_row {
+	uint64_t id, key;
+	uint32_t rank, nranks;
+};
+struct wt_place { /* of a stream, as device records name it */
+	uint32_t context, stream, device;
+};
+struct wt_exec_row { /* of Graphs: what one launch of an executable graph must bring */
+	uint64_t exec;
+	uint32_t nodes; /* enabled kernels, copies and memsets */
+	uint8_t known;
+};
+struct wt_op_row {
+	uint64_t name;
+	uint32_t kind;
+};
+struct wt_coll_row {
+	uint64_t comm, seq, count, stream, thread, ring, call_seq, group;
+	uint32_t op, dtype, flags, row;
+	int32_t index; /* builder's */
+};
+struct wt_count_row {
+	uint64_t n;
+	uint32_t context, kind, state;
+	int minus;
+};
+struct wt_window {		  /* collection of device records */
+	uint64_t on_tsc, off_tsc; /* off UINT64_MAX = the file ends in it */
+	int64_t on_ns, off_ns;
+	int exit; /* closed by the end of the process: the last totals are its own */
+};
+struct wt_device_row {
+	uint32_t id, name, sm_count, cc;
+	uint8_t uuid[16], shared;
+	uint64_t memory_bytes;
+};
+
+struct wt_trace {
+	struct wt_builder *b;
+	struct wt_source *src;
+	uint32_t input;
+	int error; /* -WT_E_x that stops reading: no memory, a limit, unsupported */
+
+	/* Tables by id of the file. */
+	struct wt_map stream_places; /* agent's stream -> index into places */
+	WT_VEC(struct wt_place) places;
+	struct wt_map string_ids, function_ids, shape_ids, stream_ids, thread_ids, context_ids,
+		cupti_contexts, comm_ids, op_ids, exec_ids;
+	WT_VEC(struct wt_function) functions;
+	WT_VEC(struct wt_shape) shapes;
+	WT_VEC(struct wt_stream_row) streams;
+	WT_VEC(struct wt_thread_row) threads;
+	WT_VEC(struct wt_context_row) contexts;
+	WT_VEC(struct wt_comm_row) comms;
+	WT_VEC(struct wt_exec_row) execs;
+	WT_VEC(struct wt_op_row) ops;
+	WT_VEC(struct wt_device_row) devices;
+
+	WT_VEC(struct wt_row) rows;	  /* after load: by (ring, seq) */
+	WT_VEC(struct wt_record) records; /* after load: by correlation */
+	WT_VEC(struct wt_group) groups;
+	WT_VEC(struct wt_api) api; /* after load: by (thread word, correlation) */
+	WT_VEC(struct wt_coll_row) collectives;
+	/* last totals; totals at each window's close, less those at its opening */
+	WT_VEC(struct wt_count_row) counts;
+	WT_VEC(struct wt_count_row) window_counts;
+	WT_VEC(struct wt_window) windows;
+	struct wt_clockline clock;
+
+	/* Of the whole file. */
+	uint64_t pid, seq_last, seq_lost, packets, end_packets, malformed, unknown, duplicates;
+	uint64_t dropped_cupti, dropped_agent, rows_total;
+	uint64_t last_tsc; /* newest stamp of Clocks and Counts */
+	uint32_t rank_name, host, program;
+	int32_t rank, world, how;
+	int headers, ended, level, level_now, device_clock, cost_seen, disk_stopped;
+	int lossy;
+	int64_t cost[5];
+	uint16_t process;
+	uint8_t file_id[16];
+	WT_VEC(struct wt_kv) environment;
+};
+
+/* Enum values of trace.proto carry package, enum and value in their C names: WT_PB(COUNT_KIND, LAUNCH). */
+#define WT_PB(enum_, value_) WARPTAP__V1__##enum_##__##enum_##_##value_
+
+/* load.c */
+int wt_trace_load(struct wt_trace *t, const uint8_t *packet, size_t n);
+/* load_rows.c */
+void wt_trace_load_calls(struct wt_trace *t, const Warptap__V1__HostCalls *m);
+void wt_trace_load_api(struct wt_trace *t, const Warptap__V1__ApiRecords *m);
+void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m);
+void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m);
+void wt_trace_load_graph_runs(struct wt_trace *t, const Warptap__V1__GraphRuns *m);
+void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collectives *m);
+/* One message's columns: equal lengths or absent. Returns the rows, or 0 after counting the packet as malformed. */
+size_t wt_trace_columns(struct wt_trace *t, const size_t *lengths, size_t n);
+/* 1 if another `rows` rows are plausible for the bytes read; else reading stops. */
+int wt_trace_room(struct wt_trace *t, size_t rows);
+void wt_trace_release(struct wt_trace *t);
+uint32_t wt_trace_string(const struct wt_trace *t, uint64_t id); /* builder's id, 0 = none */
+/* The row (ring, seq), WT_NO_INDEX. */
+uint32_t wt_trace_row(const struct wt_trace *t, uint64_t ring, uint64_t seq);
+/* sort.c, join.c, complete.c, emit.c: in this order, once each; 0 or -WT_E_NOMEM */
+int wt_trace_sort(struct wt_trace *t);
+int wt_trace_join(struct wt_trace *t);
+int wt_trace_complete(struct wt_trace *t);
+int wt_trace_emit(struct wt_trace *t);
+/* emit.c; a device or stream the file does not describe is made on the spot */
+void wt_trace_process(struct wt_trace *t); /* before anything else of emit.c */
+uint16_t wt_trace_device(struct wt_trace *t, uint32_t ordinal);
+uint32_t wt_trace_stream(struct wt_trace *t, const struct wt_place *p);
+/* count.c: the identity, from the fates of rows */
+int wt_trace_count(struct wt_trace *t);
+/* The row of the ncclGroupEnd behind a row of the same thread, WT_NO_INDEX. */
+uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row);
+/* complete.c */
+int wt_trace_in_window(const struct wt_trace *t, const struct wt_row *r);
+int64_t wt_trace_end_ns(const struct wt_trace *t); /* newest moment the file speaks of */
+
+/* 1 if a call of this row ends in a device record when it succeeds. */
+static inline int wt_row_expects(const struct wt_row *r)
+{
+	return r->kind >= WT_PB(COUNT_KIND, LAUNCH) && r->kind <= WT_PB(COUNT_KIND, MEMSET);
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a report says of a small recording of our own: counts, holes, cost, damage, and that nothing counted is null. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "timeline/builder.h"
+
+static struct wt_timeline *finish(struct wt_builder *b)
+{
+	struct wt_timeline *tl = NULL;
+
+	assert_int_equal(wt_builder_finish(b, &tl, NULL), 0);
+	return tl;
+}
+
+/* The report as one line of JSON without spaces between tokens, and as text. */
+static void render(const struct wt_timeline *tl, struct wt_strbuf *ret_json,
+		   struct wt_strbuf *ret_text)
+{
+	struct wt_ledger *l = NULL;
+	struct wt_report *r = NULL;
+	struct wt_strbuf raw = {.n = 0};
+
+	assert_int_equal(wt_ledger_build(&l, tl, NULL), 0);
+	assert_int_equal(wt_report_new(&r, tl, l), 0);
+	wt_report_json(r, &raw);
+	wt_report_text(r, ret_text);
+	for (size_t i = 0; i < raw.n; i++) {
+		if (raw.s[i] == '\n')
+			while (raw.s[i + 1] == ' ')
+				i++;
+		else
+			wt_strbuf_addc(ret_json, raw.s[i]);
+	}
+	wt_strbuf_release(&raw);
+	wt_report_free(r);
+	wt_ledger_free(l);
+}
+
+static void has(const struct wt_strbuf *text, const char *part)
+{
+	if (!strstr(wt_strbuf_text(text), part))
+		fail_msg("'%s' is not in: %s", part, wt_strbuf_text(text));
+}
+
+static void test_own_recording(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint32_t in = wt_builder_input(b, "x.wt", "warptap");
+	uint16_t p = wt_builder_process(b, in, 42);
+	uint16_t d = wt_builder_device(b, p, 0, (const uint8_t[16]){0xab, 1});
+	struct wt_process *pr = wt_builder_process_at(b, p);
+	struct wt_op op = {.start_ns = 1000,
+			   .end_ns = 21000,
+			   .device = d,
+			   .process = p,
+			   .kind = WT_OP_KERNEL,
+			   .call = -1,
+			   .collective = -1};
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+
+	pr->level = 3;
+	pr->rank = 1;
+	pr->world = 2;
+	pr->collect_start_ns = 0;
+	pr->collect_end_ns = 100000;
+	pr->hook_ns = 500;
+	pr->writer_cpu_ns = 300;
+	pr->cupti_ns = 200;
+	op.stream = wt_builder_stream(b, p, d, 7);
+	op.name = wt_builder_cstring(b, "ampere_sgemm_128x64_nn");
+	wt_builder_op(b, &op);
+	op.flags = WT_OP_UNTIMED;
+	op.start_ns = op.end_ns = 0;
+	wt_builder_op(b, &op);
+	wt_builder_hole(b, &(struct wt_hole){.start_ns = 30000,
+					     .end_ns = 50000,
+					     .missing = 3,
+					     .stream = op.stream,
+					     .device = d,
+					     .process = p});
+	/* 10 launches: 6 timed, 1 untimed, 2 dropped, 1 in flight; two contexts of copies, all there. */
+	wt_builder_count(b, &(struct wt_count){.process = p,
+					       .kind = WT_COUNT_LAUNCH,
+					       .counted = 10,
+					       .timed = 6,
+					       .untimed = 1,
+					       .dropped_cupti = 2,
+					       .in_flight = 1});
+	for (uint32_t ctx = 0; ctx < 2; ctx++)
+		wt_builder_count(b, &(struct wt_count){.process = p,
+						       .kind = WT_COUNT_COPY,
+						       .context = ctx,
+						       .counted = 3,
+						       .timed = 3});
+	wt_builder_count(
+		b, &(struct wt_count){.process = p, .kind = WT_COUNT_COLLECTIVE, .counted = 4});
+	wt_builder_environment(b, p, "torch", "2.9");
+	wt_builder_note(b, "said by the reader");
+	tl = finish(b);
+	assert_true(wt_report_damaged(tl)); /* the trace was not closed */
+	render(tl, &json, &text);
+	has(&json, "\"counted\":{\"launch\":10,\"graph_launch\":null,\"copy\":6,\"memset\":null,"
+		   "\"collective\":4}");
+	has(&json, "\"received\":{\"launch\":7,\"graph_launch\":null,\"copy\":6,\"memset\":null,"
+		   "\"collective\":0}");
+	/* 12 timed of 15 that could be: 16 counted, 1 still in flight. */
+	has(&json, "\"missing\":2,\"in_flight\":1,\"share\":0.800000000,");
+	has(&json, "\"holes\":[{\"rank\":1,\"device\":0,\"stream\":7,\"start_ns\":30000,\"end_ns\":"
+		   "50000,\"missing\":3}]");
+	has(&json, "\"window_ns\":100000,\"compute_ns\":20000,");
+	has(&json, "\"none_ns\":80000,");
+	has(&json,
+	    "\"kernels\":{\"count\":2,\"union_ns\":20000,\"sum_ns\":20000,\"without_launch\":2,");
+	has(&json, "\"uuid\":\"ab010000000000000000000000000000\"");
+	/* 1000 ns of 100000. */
+	has(&json, "\"hook_ns\":500,\"writer_cpu_ns\":300,\"cupti_ns\":200,");
+	has(&json, "\"share\":0.010000000}");
+	has(&json, "\"environment\":{\"torch\":\"2.9\"}");
+	has(&json, "said by the reader");
+	has(&json, "no kernel was recognised as communication");
+	has(&text, "level     trace");
+	has(&text, "80.0000 % of 16 counted operations");
+	has(&text, "= 1.000 % of the time recorded");
+	has(&text, "3 records lost on rank 1 device 0 stream 7 between +30.000 us and +50.000 us");
+	has(&text, "did not close its trace");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
+static void test_nothing_counted(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+
+	wt_builder_process(b, wt_builder_input(b, "x.json", "kineto"), 42);
+	tl = finish(b);
+	assert_false(wt_report_damaged(tl));
+	render(tl, &json, &text);
+	has(&json, "\"devices\":[]");
+	has(&json, "\"counted\":{\"launch\":null,\"graph_launch\":null,\"copy\":null,\"memset\":"
+		   "null,\"collective\":null}");
+	has(&json, "\"missing\":null,\"in_flight\":null,\"share\":null");
+	has(&json, "\"cost\":{\"hook_ns\":null,");
+	has(&json, "\"opportunities\":[]");
+	has(&json, "no device records");
+	has(&text, "cost      not recorded");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
+static void test_damaged_input(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint32_t in = wt_builder_input(b, "x.json", "kineto");
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+	uint32_t what = wt_builder_cstring(b, "ends inside an event");
+
+	wt_builder_input_at(b, in)->damaged = 1;
+	wt_builder_input_at(b, in)->damage_offset = 777;
+	wt_builder_input_at(b, in)->damage_text = what;
+	wt_builder_input_at(b, in)->lost_events = 1;
+	tl = finish(b);
+	assert_true(wt_report_damaged(tl));
+	render(tl, &json, &text);
+	has(&json, "\"damaged\":true,\"lost\":{\"packets\":0,\"bytes\":0,\"events\":1,\"repairs\":"
+		   "0,\"offset\":777,"
+		   "\"text\":\"ends inside an event\"}");
+	has(&text, "x.json: byte 777: ends inside an event");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_recording),
+		cmocka_unit_test(test_nothing_counted),
+		cmocka_unit_test(test_damaged_input),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
