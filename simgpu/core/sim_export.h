@@ -74,7 +74,8 @@ struct sim_kernel {
 	/* How long it runs, before scenario overrides; called inside the launch. */
 	int64_t (*duration_ns)(void *arg, const struct sim_launch *l);
 	/* NULL, or a rendezvous with other devices or processes (all three, device thread):                         */
-	/* the operation could start at start_ns as far as this device is concerned                                  */
+	/* the operation could start at start_ns as far as this device is concerned; the clock has reached it and    */
+	/* what ends before is complete, its data in place                                                           */
 	void (*arrive)(void *arg, const struct sim_launch *l, int64_t start_ns,
 		       int64_t duration_ns);
 	/* 1 and *ret_end_ns once every participant has arrived; 0 = not yet; < 0 = failed (context gets an error)   */
@@ -95,7 +96,7 @@ struct sim_export {
 		const struct sim_sink
 			*sink); /* copied; NULL = none. Returns when no callback is running. */
 	int64_t (*now_ns)(void);
-	/* Delivers to the sink every operation whose end has passed; returns when that is done. Does not wait for work. */
+	/* Delivers to the sink every operation whose end has passed; returns then. Does not wait for work. */
 	void (*drain)(void);
 	CUresult (*context_id)(CUcontext ctx, uint32_t *ret);
 	CUresult (*stream_id)(CUcontext ctx, CUstream stream, uint32_t *ret);

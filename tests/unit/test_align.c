@@ -77,7 +77,7 @@ static void align(int lossy)
 				.device = !calls[i].silent};
 		}
 	}
-	assert_int_equal(wt_align(s.h, s.nh, s.r, s.nr, lossy), 0);
+	assert_int_equal(wt_align(s.h, s.nh, s.r, s.nr, lossy, NULL), 0);
 	for (size_t i = 0; i < s.nr; i++) {
 		s.ambiguous += s.r[i].ambiguous;
 		s.unmatched += s.r[i].match == WT_ALIGN_NONE;
@@ -208,11 +208,11 @@ static void hostile(void **state)
 						  .class_ = (uint8_t)(1 + i % 4),
 						  .device = 1};
 	}
-	assert_int_equal(wt_align(s.h, 3000, s.r, 2999, 1), 0);
+	assert_int_equal(wt_align(s.h, 3000, s.r, 2999, 1, NULL), 0);
 	for (size_t i = 0; i < 2999; i++)
 		assert_int_equal(s.r[i].match, WT_ALIGN_NONE);
-	assert_int_equal(wt_align(s.h, 0, s.r, 100, 1), 0);
-	assert_int_equal(wt_align(s.h, 100, s.r, 0, 1), 0);
+	assert_int_equal(wt_align(s.h, 0, s.r, 100, 1, NULL), 0);
+	assert_int_equal(wt_align(s.h, 100, s.r, 0, 1, NULL), 0);
 }
 
 int main(void)

@@ -331,35 +331,42 @@ static void test_deep_nesting(void **state)
 	wt_strbuf_release(&text);
 }
 
+/* Kernels with nothing but these times. */
+static struct wt_timeline *read_times(const char *const *times, size_t n)
+{
+	struct wt_strbuf text = {0};
+	struct wt_timeline *tl;
+
+	for (size_t i = 0; i < n; i++)
+		wt_strbuf_addf(
+			&text,
+			"%c{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, "
+			"\"tid\": 7, %s \"args\": {}}",
+			i ? ',' : '[', times[i]);
+	wt_strbuf_addc(&text, ']');
+	tl = read_text(text.s, 0);
+	wt_strbuf_release(&text);
+	return tl;
+}
+
 /* Lost time stamps are counted and own no time; a file that starts at zero is a file that starts at zero. */
 static void test_untimed(void **state)
 {
-#define AT(ts_, dur_)                                                                              \
-	"{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, " ts_ dur_  \
-	" \"args\": {}}"
-	struct wt_timeline *tl = read_text(
-		"[" AT("\"ts\": 1712106658012345.678,", "\"dur\": 1,") ", " AT("\"ts\": 0,", "\"dur"
-											     "\": "
-											     "0,") ", " AT("", "\"dur\": 1,") ", " AT(
-			"\"ts\": -1751410836000000,",
-			"\"dur\": 1,") ", " AT("\"ts\": 18446742322298715.616,",
-					       "\"dur\": 1,") ", " AT("\"ts\": 1712106658012346,",
-								      "\"dur\": -3,") ", " AT("\"ts"
-											      "\": "
-											      "9223"
-											      "3720"
-											      "3685"
-											      "4775"
-											      ".807"
-											      ",",
-											      "\"du"
-											      "r\":"
-											      " 922"
-											      "3372"
-											      "0368"
-											      "5477"
-											      "5,") "]",
-		0);
+	static const char *const lost[] = {
+		"\"ts\": 1712106658012345.678, \"dur\": 1,",
+		"\"ts\": 0, \"dur\": 0,",
+		"\"dur\": 1,",
+		"\"ts\": -1751410836000000, \"dur\": 1,",
+		"\"ts\": 18446742322298715.616, \"dur\": 1,",
+		"\"ts\": 1712106658012346, \"dur\": -3,",
+		"\"ts\": 9223372036854775.807, \"dur\": 9223372036854775,",
+	};
+	static const char *const sound[] = {
+		"\"ts\": 0, \"dur\": 5,",
+		"\"ts\": -2.5, \"dur\": 1,",
+		"\"ts\": 100, \"dur\": 5,",
+	};
+	struct wt_timeline *tl = read_times(lost, 7);
 	size_t untimed = 0;
 
 	assert_int_equal(tl->nops, 7);
@@ -379,16 +386,12 @@ static void test_untimed(void **state)
 		"t.json: 6 device records have no usable times: counted, they own no time");
 	wt_timeline_free(tl);
 
-	tl = read_text(
-		"[" AT("\"ts\": 0,", "\"dur\": 5,") ", " AT("\"ts\": -2.5,", "\"dur\": 1,") ", " AT(
-			"\"ts\": 100,", "\"dur\": 5,") "]",
-		0);
+	tl = read_times(sound, 3);
 	assert_int_equal(tl->nops, 3);
 	assert_int_equal(tl->ops[0].start_ns, -2500);
 	for (size_t i = 0; i < tl->nops; i++)
 		assert_int_equal(tl->ops[i].flags, 0);
 	wt_timeline_free(tl);
-#undef AT
 }
 
 static void test_copies(void **state)
@@ -456,7 +459,7 @@ static void test_two_processes(void **state)
 {
 	struct wt_timeline *tl = read_text(
 		"[" LAUNCH ", {\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": "
-			   "\"cudaLaunchKernel\", \"pid\": 99, "
+		"\"cudaLaunchKernel\", \"pid\": 99, "
 		"\"tid\": 99, \"ts\": 1, \"dur\": 1, \"args\": {\"correlation\": 6}}, " KERNEL
 		", {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k2\", \"pid\": 0, \"tid\": 7, "
 		"\"ts\": 50, \"dur\": 1, "
@@ -490,8 +493,7 @@ static void test_collectives(void **state)
 						    ", \"Seq\": 41") ", " COLL("50", "barrier",
 									       "Strange", "1", "1",
 									       "1",
-									       "") ", " KERNEL
-										   "], "
+									       "") ", " KERNEL "], "
 										   "\"distributedIn"
 										   "fo\": "
 										   "{\"rank\": 5, "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own files into a timeline: every device operation hangs on the call that launched it, the identity of completeness
- * holds, holes lie where records are missing, and damage is told. The scenes (tests/gen/wt_scene.h) know the truth.
+ * Our own files into a timeline: every device operation hangs on the call that launched it, the identity of
+ * completeness holds, holes lie where records are missing, and damage is told. The scenes (tests/gen/wt_scene.h) know
+ * the truth.
  */
 #include <setjmp.h>
 #include <stdarg.h>

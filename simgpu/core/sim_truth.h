@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of what really happened (simgpu/README.md): truth.<pid>.tsv in SIMGPU_TRUTH. Nothing where that is unset. */
+#ifndef SIM_TRUTH_H
+#define SIM_TRUTH_H
+
+#include "simgpu/core/sim_export.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* 0 = ok or not wanted; -1: why in err. */
+int sim_truth_open(const char *dir, char *err, size_t err_bytes);
+void sim_truth_op(const struct sim_op *op); /* buffered: follow a batch with flush */
+void sim_truth_flush(void);
+void sim_truth_note(const char *key, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sim_truth_vnote(const char *key, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+#endif

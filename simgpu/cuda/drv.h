@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The driver's objects and what its files know of each other. Public handles are pointers to these structs. Their
+ * memory is never given back to libc, so that a stale handle is an error and not a crash.
+ *
+ * Lock: sim_lock guards contexts, streams, events, graphs; the memory table has a lock of its own (drv_memory.c),
+ * taken after it. Functions marked (locked) want sim_lock held.
+ */
+#ifndef SIM_DRV_H
+#define SIM_DRV_H
+
+#include "sim_calls.h"
+
+#include "simgpu/core/sim_call.h"
+#include "simgpu/core/sim_lane.h"
+#include "simgpu/core/sim_model.h"
+
+#define DRV_MAX_DEVICES 64
+#define DRV_LIMITS	16
+
+enum drv_type {
+	DRV_CTX = 0x51ac0001,
+	DRV_STREAM,
+	DRV_EVENT,
+	DRV_MODULE,
+	DRV_FUNC,
+	DRV_LIBRARY,
+	DRV_GRAPH,
+	DRV_NODE,
+	DRV_EXEC,
+	DRV_POOL,
+	DRV_TYPES
+};
+
+/* First member of every object. */
+struct drv_head {
+	enum drv_type type; /* 0 = freed */
+	void *next_free;
+};
+void *drv_new(enum drv_type type, size_t bytes); /* zeroed; bytes is fixed for a type */
+void drv_free(void *object);
+static inline bool drv_is(const void *object, enum drv_type type)
+{
+	return (uintptr_t)object > 4096 && ((const struct drv_head *)object)->type == type;
+}
+
+struct CUstream_st {
+	struct drv_head head;
+	CUcontext ctx;
+	struct sim_lane *lane; /* own, or the context's legacy lane */
+	struct sim_lane own;
+	struct CUstream_st *next, **link; /* of the context */
+	unsigned int flags;
+	int priority;
+	bool dead; /* destroyed, work under way */
+	uint64_t unique;
+	/* capture (drv_capture.c) */
+	struct drv_capture *capture;
+	CUgraphNode *deps; /* what the next captured node follows */
+	size_t n_deps;
+	struct CUstream_st *next_captured;
+};
+
+struct CUctx_st {
+	struct drv_head head;
+	struct sim_space space;
+	CUdevice device;
+	bool primary;
+	unsigned int refs; /* of a primary context */
+	unsigned int flags, api_version;
+	unsigned long long unique;
+	struct CUstream_st legacy;
+	struct CUstream_st *streams;
+	struct CUmod_st *modules;
+	uint64_t peers; /* devices with peer access enabled */
+	size_t limits[DRV_LIMITS];
+	unsigned int captures; /* open in global mode */
+};
+
+struct CUevent_st {
+	struct drv_head head;
+	CUcontext ctx;
+	unsigned int flags;
+	bool recorded;
+	struct sim_point at;
+	struct drv_capture *capture; /* recorded in a capture: what a waiting stream follows */
+	uint64_t capture_id;
+	CUgraphNode *deps;
+	size_t n_deps;
+};
+
+/* A kernel of a module, of a library, or brought by sim_export. CUkernel and CUfunction handles are both this. */
+struct CUfunc_st {
+	struct drv_head head;
+	const char *name;
+	struct CUmod_st *module;
+	struct CUlib_st *library;
+	const struct sim_kernel *sim;
+	struct sim_kernel_model model;
+	unsigned int regs, static_smem, local_bytes, max_threads;
+	int max_dyn_smem, carveout;
+	struct CUfunc_st *next;
+};
+
+/* The image of a module or library. */
+struct drv_image {
+	struct CUfunc_st *funcs;
+	bool complete; /* funcs are all there are: other names are unknown */
+	struct drv_global *globals;
+};
+
+struct CUmod_st {
+	struct drv_head head;
+	CUcontext ctx;
+	struct drv_image *image;
+	struct CUlib_st *library; /* made by cuLibraryGetModule */
+	struct CUmod_st *next;
+};
+
+struct CUlib_st {
+	struct drv_head head;
+	struct drv_image *image;
+	struct CUmod_st *modules;
+};
+
+struct CUmemPoolHandle_st {
+	struct drv_head head;
+	CUdevice device;
+	uint64_t used, used_high, threshold;
+	int reuse[4];
+};
+
+/* ---- what can be put on a stream or into a graph ---- */
+struct drv_copy {
+	char *dst;
+	const char *src;
+	size_t width, height, depth; /* bytes, rows, slices */
+	size_t dst_pitch, src_pitch, dst_slice, src_slice;
+	uint8_t kind, src_kind, dst_kind; /* CUPTI's numbers */
+	uint8_t path, pageable;
+	uint32_t peer_device;
+	void *staged; /* freed with the operation */
+};
+
+/* CUPTI's numbers of copy and memory kinds. */
+enum {
+	DRV_COPY_HTOD = 1,
+	DRV_COPY_DTOH = 2,
+	DRV_COPY_DTOD = 8,
+	DRV_COPY_HTOH = 9,
+	DRV_COPY_PTOP = 10
+};
+enum { DRV_KIND_PAGEABLE = 1, DRV_KIND_PINNED = 2, DRV_KIND_DEVICE = 3, DRV_KIND_MANAGED = 5 };
+
+struct drv_memset {
+	char *dst;
+	size_t width, height, pitch; /* elements, rows, bytes */
+	uint32_t value, element;
+	uint8_t dst_kind;
+};
+
+struct drv_kernel {
+	struct CUfunc_st *f;
+	uint32_t grid[3], block[3], cluster[3], dyn_smem;
+	const void *param; /* first bytes of kernelParams[0] of a sim_kernel; own copy in a node */
+	void **raw;	   /* kernelParams as given, for a node's GetParams */
+};
+
+struct drv_task {
+	CUgraphNodeType type;
+	union {
+		struct drv_kernel kernel;
+		struct drv_copy copy;
+		struct drv_memset memset;
+		CUDA_HOST_NODE_PARAMS_v1 host;
+		CUevent event;
+		CUgraph child;
+	};
+};
+
+/* ---- drv_context.c ---- */
+struct drv_device {
+	struct CUctx_st *primary;
+	unsigned int primary_flags;
+	struct CUmemPoolHandle_st *pool, *current_pool;
+	unsigned char uuid[16];
+};
+extern struct drv_device drv_devices[DRV_MAX_DEVICES];
+CUcontext drv_current(void); /* NULL = none */
+CUresult
+drv_context(CUcontext *ret); /* current one, or CUDA_ERROR_INVALID_CONTEXT, or its sticky error */
+CUresult drv_wait(struct sim_point *p); /* (locked) waits and clears p */
+/* ---- drv_stream.c ---- */
+CUresult drv_stream(CUstream handle,
+		    struct CUstream_st **ret); /* resolves NULL, legacy and per-thread */
+void drv_stream_init_legacy(CUcontext ctx);
+void drv_stream_destroy(struct CUstream_st *s); /* (locked) */
+/* ---- drv_issue.c: tasks become operations ---- */
+CUresult drv_issue(struct CUstream_st *s, const struct drv_task *t);
+/* The same, and waits for it. */
+CUresult drv_issue_wait(struct CUstream_st *s, const struct drv_task *t);
+struct sim_work *drv_work(const struct drv_task *t, int64_t duration_ns,
+			  uint32_t device);			       /* (locked) */
+int64_t drv_kernel_base_ns(const struct drv_task *t, uint32_t device); /* < 0: the model decides */
+int64_t drv_duration(const struct drv_task *t, int64_t base_ns, uint32_t device, uint64_t key,
+		     uint64_t number);
+extern const struct sim_behaviour drv_host_behaviour;
+/* ---- drv_host.c: host functions on their own thread ---- */
+struct drv_host_call {
+	CUhostFn fn;
+	CUstreamCallback callback; /* instead of fn */
+	CUstream stream;
+	void *arg;
+	struct sim_work *work;
+	struct drv_host_call *next;
+};
+/* ---- drv_memory.c ---- */
+enum drv_memory_kind {
+	DRV_MEM_NONE,
+	DRV_MEM_DEVICE,
+	DRV_MEM_PINNED,
+	DRV_MEM_MANAGED,
+	DRV_MEM_REGISTERED
+};
+struct drv_range {
+	uintptr_t start;
+	size_t bytes;
+	enum drv_memory_kind kind;
+	CUdevice device;
+	uint32_t context; /* CUPTI-style id, and the handle */
+	CUcontext ctx;
+	unsigned int flags;
+	uint64_t id;
+	struct CUmemPoolHandle_st *pool;
+};
+bool drv_range_of(uintptr_t address, struct drv_range *ret);
+CUresult drv_device_alloc(CUcontext ctx, CUdevice device, size_t bytes,
+			  struct CUmemPoolHandle_st *pool, CUdeviceptr *ret);
+CUresult drv_release(uintptr_t address, enum drv_memory_kind kind);
+void drv_release_context(CUcontext ctx); /* everything it owns */
+uint64_t drv_device_used(CUdevice device);
+/* ---- drv_module.c ---- */
+void drv_module_free(struct CUmod_st *m); /* (locked) */
+struct CUfunc_st *drv_func_new(const char *name);
+/* ---- drv_image.c ---- */
+/* Kernels of a fat binary, cubin or PTX text. Accepts anything; `complete` says whether the names are all known. */
+void drv_image_parse(struct drv_image *image, const void *data);
+/* ---- drv_capture.c (locked) ---- */
+bool drv_capturing(struct CUstream_st *s);
+CUresult drv_capture_add(struct CUstream_st *s, const struct drv_task *t, CUgraphNode *ret);
+/* A call that may not happen while s is being captured: ends the capture as invalid. */
+CUresult drv_capture_forbid(struct CUstream_st *s);
+CUresult drv_capture_record(struct CUstream_st *s, struct CUevent_st *e);
+CUresult drv_capture_wait(struct CUstream_st *s, struct CUevent_st *e);
+/* The legacy stream may not be used while a blocking stream of its context is captured. */
+CUresult drv_capture_legacy(struct CUstream_st *s);
+void drv_capture_drop(struct CUstream_st *s); /* the stream goes away */
+/* Calls such as cuMemAlloc are refused while a capture in global mode is open, unless the thread asked otherwise. */
+bool drv_capture_refuses_unsafe(CUcontext ctx);
+/* ---- drv_event.c (locked) ---- */
+void drv_event_forget_capture(struct CUevent_st *e);
+/* ---- drv_graph.c ---- */
+struct CUgraphNode_st {
+	struct drv_head head;
+	CUgraph graph;
+	struct drv_task task; /* kernel parameters point to param */
+	CUgraphNode *deps;
+	size_t n_deps;
+	uint32_t index; /* in its graph */
+	uint64_t id;
+	_Alignas(16) unsigned char param[256]; /* a struct of the library's */
+	void *params[1];
+};
+struct CUgraph_st {
+	struct drv_head head;
+	uint32_t id;
+	CUgraphNode *nodes; /* in order of creation; index n is nodes[n] */
+	size_t n, room;
+	CUgraphNode owner; /* of a child graph */
+};
+uint32_t drv_graph_id(void); /* graphs and executables draw from one counter */
+CUgraph drv_graph_new(void);
+CUgraphNode drv_graph_add(CUgraph g, const struct drv_task *t, const CUgraphNode *deps,
+			  size_t n_deps);
+CUgraph drv_graph_clone(CUgraph g);
+void drv_graph_free(CUgraph g);
+void drv_node_set_task(CUgraphNode n, const struct drv_task *t);
+/* ---- drv_graph_node.c: parameters to tasks, validated ---- */
+CUresult drv_task_kernel(struct drv_task *t, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
+CUresult drv_task_node(struct drv_task *t, const CUgraphNodeParams *p);
+/* ---- drv_exec.c ---- */
+CUresult drv_exec_set(CUgraphExec e, CUgraphNode n, const struct drv_task *t);
+/* ---- drv_copy.c ---- */
+CUresult drv_task_memset(struct drv_task *t, const CUDA_MEMSET_NODE_PARAMS_v1 *p);
+CUresult drv_task_copy3d(struct drv_task *t, const CUDA_MEMCPY3D_v2 *p);
+void drv_copy_run(const struct drv_copy *c);
+void drv_memset_run(const struct drv_memset *m);
+/* ---- drv_launch.c ---- */
+CUresult drv_check_launch(const struct drv_kernel *k);
+/* ---- drv_export.c ---- */
+const void *drv_export_table(void);
+
+#endif

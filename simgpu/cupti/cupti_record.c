@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From what the driver tells to the structures that libcupti 13.0 emits. Operations arrive on the device thread when
+ * they are over, API calls on the calling thread when they return; so no record is ever incomplete here. A kind that
+ * was off when the work was submitted yields nothing, even if it is on when the work ends.
+ */
+#include "simgpu/cupti/cupti_sim.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define ROW(kind, type) [CUPTI_ACTIVITY_KIND_##kind] = sizeof(type)
+static const uint16_t sizes[CUPTI_ACTIVITY_KIND_COUNT] = {
+	ROW(KERNEL, CUpti_ActivityKernel10),
+	ROW(CONCURRENT_KERNEL, CUpti_ActivityKernel10),
+	ROW(MEMCPY, CUpti_ActivityMemcpy6),
+	ROW(MEMCPY2, CUpti_ActivityMemcpyPtoP4),
+	ROW(MEMSET, CUpti_ActivityMemset4),
+	ROW(DRIVER, CUpti_ActivityAPI),
+	ROW(RUNTIME, CUpti_ActivityAPI),
+	ROW(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation),
+};
+
+size_t cupti_record_size(CUpti_ActivityKind kind)
+{
+	return (unsigned)kind < CUPTI_ACTIVITY_KIND_COUNT ? sizes[kind] : 0;
+}
+
+static void kernel_record(const struct sim_op *op, CUpti_ActivityKind kind)
+{
+	CUpti_ActivityKernel10 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = kind;
+	r.registersPerThread = (uint16_t)op->regs;
+	r.start = cupti_time(op->start_ns);
+	r.end = cupti_time(op->end_ns);
+	r.completed = r.end;
+	r.deviceId = op->device;
+	r.contextId = op->context;
+	r.streamId = op->stream;
+	r.gridX = (int32_t)op->grid[0];
+	r.gridY = (int32_t)op->grid[1];
+	r.gridZ = (int32_t)op->grid[2];
+	r.blockX = (int32_t)op->block[0];
+	r.blockY = (int32_t)op->block[1];
+	r.blockZ = (int32_t)op->block[2];
+	r.staticSharedMemory = (int32_t)op->static_smem;
+	r.dynamicSharedMemory = (int32_t)op->dyn_smem;
+	r.sharedMemoryExecuted = op->static_smem + op->dyn_smem;
+	r.localMemoryPerThread = op->local_bytes;
+	r.correlationId = op->correlation;
+	r.gridId = op->correlation;
+	r.name = op->name;
+	r.graphNodeId = op->graph_node;
+	r.graphId = op->graph;
+	r.clusterX = op->cluster[0];
+	r.clusterY = op->cluster[1];
+	r.clusterZ = op->cluster[2];
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_KERNEL);
+}
+
+static void copy_record(const struct sim_op *op)
+{
+	CUpti_ActivityMemcpy6 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_MEMCPY;
+	r.copyKind = (uint8_t)op->copy_kind;
+	r.srcKind = (uint8_t)op->src_kind;
+	r.dstKind = (uint8_t)op->dst_kind;
+	r.bytes = op->bytes;
+	r.start = cupti_time(op->start_ns);
+	r.end = cupti_time(op->end_ns);
+	r.deviceId = op->device;
+	r.contextId = op->context;
+	r.streamId = op->stream;
+	r.correlationId = op->correlation;
+	r.graphNodeId = op->graph_node;
+	r.graphId = op->graph;
+	r.copyCount = 1;
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_COPY);
+}
+
+/* 0xffffffff: there are several. */
+static uint32_t only_other_device(uint32_t device)
+{
+	return cupti_devices() == 2 ? 1 - device : UINT32_MAX;
+}
+
+static void peer_record(const struct sim_op *op)
+{
+	CUpti_ActivityMemcpyPtoP4 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_MEMCPY2;
+	r.copyKind = (uint8_t)op->copy_kind;
+	r.srcKind = (uint8_t)op->src_kind;
+	r.dstKind = (uint8_t)op->dst_kind;
+	r.bytes = op->bytes;
+	r.start = cupti_time(op->start_ns);
+	r.end = cupti_time(op->end_ns);
+	r.deviceId = op->device;
+	r.contextId = op->context;
+	r.streamId = op->stream;
+	/*
+	 * The driver names the target. A copy that the target itself runs has another device as its source, and only
+	 * with two devices is it clear which.
+	 */
+	r.dstDeviceId = op->peer_device;
+	r.srcDeviceId = op->device != op->peer_device ? op->device : only_other_device(op->device);
+	r.srcContextId = r.srcDeviceId == op->device ? op->context : 0;
+	r.dstContextId = r.dstDeviceId == op->device ? op->context : 0;
+	r.correlationId = op->correlation;
+	r.graphNodeId = op->graph_node;
+	r.graphId = op->graph;
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_COPY);
+}
+
+static void memset_record(const struct sim_op *op)
+{
+	CUpti_ActivityMemset4 r;
+
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_MEMSET;
+	r.value = op->value;
+	r.bytes = op->bytes;
+	r.start = cupti_time(op->start_ns);
+	r.end = cupti_time(op->end_ns);
+	r.deviceId = op->device;
+	r.contextId = op->context;
+	r.streamId = op->stream;
+	r.correlationId = op->correlation;
+	r.memoryKind = (uint16_t)op->dst_kind;
+	r.graphNodeId = op->graph_node;
+	r.graphId = op->graph;
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_MEMSET);
+}
+
+void cupti_on_op(void *arg, const struct sim_op *op)
+{
+	int peer = op->kind == SIM_OP_MEMCPY && (op->copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP ||
+						 op->peer_device != op->device);
+	CUpti_ActivityKind kind;
+
+	if (op->kind == SIM_OP_KERNEL) {
+		kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+		if (!cupti_was_on(kind, op->context, op->submit_ns))
+			kind = CUPTI_ACTIVITY_KIND_KERNEL;
+	} else {
+		kind = op->kind == SIM_OP_MEMSET ? CUPTI_ACTIVITY_KIND_MEMSET
+		       : peer			 ? CUPTI_ACTIVITY_KIND_MEMCPY2
+						 : CUPTI_ACTIVITY_KIND_MEMCPY;
+	}
+	if (!cupti_was_on(kind, op->context, op->submit_ns))
+		return;
+	if (op->kind == SIM_OP_KERNEL)
+		kernel_record(op, kind);
+	else if (op->kind == SIM_OP_MEMSET)
+		memset_record(op);
+	else if (peer)
+		peer_record(op);
+	else
+		copy_record(op);
+}
+
+void cupti_on_api(void *arg, const struct sim_api *api)
+{
+	CUpti_ActivityAPI r;
+
+	cupti_external_records(api->correlation);
+	if (!cupti_api_on(api->domain, api->cbid, api->start_ns))
+		return;
+	memset(&r, 0, sizeof(r));
+	r.kind = api->domain == SIM_RUNTIME ? CUPTI_ACTIVITY_KIND_RUNTIME
+					    : CUPTI_ACTIVITY_KIND_DRIVER;
+	r.cbid = api->cbid;
+	r.start = cupti_time(api->start_ns);
+	r.end = cupti_time(api->end_ns);
+	r.processId = (uint32_t)getpid();
+	r.threadId = cupti_system_thread_ids() ? (uint32_t)gettid() : api->thread_word;
+	r.correlationId = api->correlation;
+	r.returnValue = (uint32_t)api->result;
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_API);
+}
