@@ -90,8 +90,8 @@ static uint64_t here(const struct wt_frame_reader *r)
 }
 
 /*
- * Bytes from in_pos that surely lie before the next marker; *ret_marker = 1 if that marker follows them. What was searched
- * once is remembered: blocks are small, and the buffer is not searched again for each.
+ * Bytes from in_pos that surely lie before the next marker; *ret_marker = 1 if that marker follows them. What was
+ * searched once is remembered: blocks are small, and the buffer is not searched again for each.
  */
 static size_t before_marker(struct wt_frame_reader *r, int *ret_marker)
 {

@@ -11,7 +11,7 @@
 struct wt_region_block;
 struct wt_region {
 	struct wt_region_block *blocks; /* newest first */
-	size_t used, size;	       /* of the newest */
+	size_t used, size;		/* of the newest */
 };
 
 /* All zero is an empty region: no init. */

@@ -20,7 +20,8 @@
 #define WINDOW_BYTES (256u << 10)
 #define HEAD_BYTES   (64u << 10)
 /* The inflater reads ahead by up to eight bytes and may hand them back after the window they came from was used up. */
-#define BACK_BYTES 16u
+#define BACK_BYTES     16u
+#define DOUBTFUL_BYTES 512u
 
 struct wt_source {
 	int fd; /* -1: memory */
@@ -182,6 +183,24 @@ static size_t drain(struct inflate_state *z, uint8_t *buf, size_t n)
 	return left;
 }
 
+/*
+ * ISA-L notices bad symbols and distances after it has moved past what they would have produced, so the last bytes
+ * before such a fault are whatever was in memory. How many is not told; a copy of deflate is at most 258 bytes and it
+ * stores 16 at a time. They are taken back: first from what lies inside the inflater, the rest from what is in the
+ * caller's buffer.
+ */
+static void take_back(struct inflate_state *z, size_t delivered)
+{
+	size_t inside = z->tmp_out_valid > z->tmp_out_processed
+				? (size_t)(z->tmp_out_valid - z->tmp_out_processed)
+				: 0;
+	size_t from_inside = inside < DOUBTFUL_BYTES ? inside : DOUBTFUL_BYTES;
+	size_t rest = DOUBTFUL_BYTES - from_inside;
+
+	z->tmp_out_valid -= (int32_t)from_inside;
+	z->avail_out += (uint32_t)(rest < delivered ? rest : delivered);
+}
+
 /* Inflates into buf: how many bytes, 0 at the end or after a fault was noted. */
 static size_t inflate_some(struct wt_source *src, uint8_t *buf, size_t n)
 {
@@ -203,6 +222,8 @@ static size_t inflate_some(struct wt_source *src, uint8_t *buf, size_t n)
 		given = src->in_bytes;
 		rc = run_inflater(src);
 		src->member_done = z->block_state == ISAL_BLOCK_FINISH;
+		if (rc < 0 && rc != ISAL_INCORRECT_CHECKSUM && rc != ISAL_INVALID_WRAPPER)
+			take_back(z, n - z->avail_out);
 		if (rc < 0)
 			fail_inflate(src, rc);
 		else if (src->in_ended && !src->member_done && z->avail_out == room &&
@@ -258,7 +279,7 @@ static int start(struct wt_source *src)
 	}
 	if (rc || src->in_bytes < 2 || src->in[0] != 0x1f || src->in[1] != 0x8b)
 		return rc;
-	src->inflate = malloc(sizeof(*src->inflate));
+	src->inflate = calloc(1, sizeof(*src->inflate));
 	if (!src->inflate)
 		return -WT_E_NOMEM;
 	isal_inflate_init(src->inflate);

@@ -21,7 +21,7 @@ int wt_source_open_memory(struct wt_source **ret, const void *bytes, size_t n);
 const uint8_t *wt_source_head(struct wt_source *src, size_t *ret_n);
 /*
  * Reads up to n decoded bytes: how many, 0 at the end, -WT_E_IO, -WT_E_TRUNCATED (gzip ends early) or -WT_E_CORRUPT
- * (bad gzip). Everything decoded before a fault is delivered first.
+ * (bad gzip). Everything decoded before a fault is delivered first (at most 512 bytes are held back as doubtful).
  */
 long wt_source_read(struct wt_source *src, void *buf, size_t n);
 const char *wt_source_path(const struct wt_source *src);

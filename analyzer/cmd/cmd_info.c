@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * warptap info: what a file is and holds. Any format: what the importer makes of it. A warptap trace also: its packets by
- * type, frames, segments, bytes per event, damage; with --packets each packet.
+ * warptap info: what a file is and holds. Any format: what the importer makes of it. A warptap trace also: its
+ * packets by type, frames, segments, bytes per event, damage; with --packets each packet.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -145,8 +145,9 @@ static void print_header(const struct content *c)
 	}
 	how = protobuf_c_enum_descriptor_get_value(&warptap__v1__end_how__descriptor,
 						   (int)c->end->end->how);
-	printf("  ended      %s\n",
-	       how && !strncmp(how->name, prefix, strlen(prefix)) ? how->name + strlen(prefix) : "?");
+	printf("  ended      %s\n", how && !strncmp(how->name, prefix, strlen(prefix))
+					    ? how->name + strlen(prefix)
+					    : "?");
 }
 
 static void print_content(const struct content *c)

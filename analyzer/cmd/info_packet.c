@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of a trace as text, through protobuf-c's descriptors. Lines are bounded: a column of a thousand rows shows its
- * beginning and says how many there are. Text from the file is escaped: it goes to a terminal.
+ * Messages of a trace as text, through protobuf-c's descriptors. Lines are bounded: a column of a thousand rows shows
+ * its beginning and says how many there are. Text from the file is escaped: it goes to a terminal.
  */
 #include "cmd/info_packet.h"
 

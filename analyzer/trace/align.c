@@ -2,13 +2,14 @@
 /*
  * Alignment of host calls with CUPTI's records; see align.h.
  *
- * Jobs repeat themselves, so signatures alone cannot tell the step a record belongs to: after a hole a record fits every
- * step. What decides is order from both ends and the correlation ids, which count the API calls of the process: a hole
- * of d host calls needs a jump of more than d ids. In order:
+ * Jobs repeat themselves, so signatures alone cannot tell the step a record belongs to: after a hole a record fits
+ * every step. What decides is order from both ends and the correlation ids, which count the API calls of the process:
+ * a hole of d host calls needs a jump of more than d ids. In order:
  *   1. equal prefix and equal suffix; if they meet and the ids show one unusual jump at most, there is one hole and its
  *      length is the difference;
- *   2. else the part between: at unusual jumps the hole's length is estimated from the ids an average call takes and the
- *      nearest length that fits is taken (place); small disorder is solved by dynamic programming (window);
+ *   2. else the part between: at unusual jumps the hole's length is estimated from the ids an average call takes and
+ *      the nearest length that fits is taken (place); small disorder is solved by dynamic programming (window);
+ *      where host rows were lost too, such matches are only good for counting: all of them are ambiguous;
  *   3. records whose hole could as well lie beside them are marked ambiguous.
  * Time is not used: a clock can be set, and kernels may start long after their launch.
  */
@@ -30,6 +31,8 @@ struct align {
 	uint8_t *trace; /* WINDOW + 1 squared, made when first needed */
 	float *usual;	/* median jump between two records of these signatures */
 	double ids_per_call;
+	uint64_t before, after; /* correlation of the known pairs around, 0 = none */
+	int both;		/* WT_ALIGN_LOSSY_BOTH */
 	int nomem;
 };
 
@@ -46,22 +49,34 @@ static int fits(const struct align *a, size_t h, size_t r)
 	return x->signature == y->signature ? 2 : 0;
 }
 
-/* Ids between record r and the one before it: fewer than this many calls of ours lie between. */
+/*
+ * Ids between record r and the one before it: fewer than this many calls of ours lie between. Record nr is the known pair
+ * behind, if there is one.
+ */
 static uint64_t jump(const struct align *a, size_t r)
 {
-	return r ? a->r[r].correlation - a->r[r - 1].correlation : a->r[0].correlation;
+	if (r == a->nr)
+		return a->after > a->r[r - 1].correlation ? a->after - a->r[r - 1].correlation
+							  : UINT64_MAX;
+	return a->r[r].correlation - (r ? a->r[r - 1].correlation : a->before);
+}
+
+/* Is the jump before r known on both sides? */
+static int bounded(const struct align *a, size_t r)
+{
+	return r ? r < a->nr || a->after : a->before != 0;
 }
 
 /* More ids than usual between these two records: something may be missing there. */
 static int wide(const struct align *a, size_t r)
 {
-	return r && (double)jump(a, r) > 2.0 * a->usual[r] + 4 * a->ids_per_call + 4;
+	return bounded(a, r) && (double)jump(a, r) > 2.0 * a->usual[r] + 4 * a->ids_per_call + 4;
 }
 
 /* How many calls fit into what is unusual of a jump. */
 static double calls_in(const struct align *a, size_t r)
 {
-	double ids = r ? (double)jump(a, r) - a->usual[r] : (double)a->r[0].correlation - 1;
+	double ids = (double)jump(a, r) - (bounded(a, r) ? a->usual[r] : 1);
 
 	return ids > 0 ? ids / a->ids_per_call : 0;
 }
@@ -83,15 +98,15 @@ static void match(struct align *a, size_t h, size_t r, size_t n)
 }
 
 /*
- * One hole: `d` host calls without record lie before record `cut`, lo <= cut <= hi; hi == nr is the tail. Returns the cut,
- * or SIZE_MAX if the ids say that there is more than one hole.
+ * One hole: `d` host calls without record lie before record `cut`, lo <= cut <= hi; hi == nr is the tail. Returns the
+ * cut, or SIZE_MAX if the ids say that there is more than one hole.
  */
 static size_t cut_records(const struct align *a, size_t lo, size_t hi, uint64_t d,
 			  enum wt_align_how how)
 {
 	size_t best = SIZE_MAX, inside = 0;
 
-	for (size_t c = lo ? lo : 1; c <= hi && c < a->nr; c++) {
+	for (size_t c = lo; c <= hi; c++) {
 		if (!wide(a, c))
 			continue;
 		inside++;
@@ -101,14 +116,16 @@ static size_t cut_records(const struct align *a, size_t lo, size_t hi, uint64_t 
 	}
 	if (inside)
 		return inside == 1 ? best : SIZE_MAX;
-	if (hi == a->nr && how == WT_ALIGN_LOSSY_CUT)
+	if (hi == a->nr && how == WT_ALIGN_LOSSY_CUT && !a->after)
 		return hi;
 	/* no unusual jump: the least usual of those that can hold the hole */
-	for (size_t c = lo ? lo : 1; c <= hi && c < a->nr; c++)
-		if (jump(a, c) > d && (best == SIZE_MAX || calls_in(a, c) > calls_in(a, best)))
+	for (size_t c = lo; c <= hi; c++)
+		if (bounded(a, c) && jump(a, c) > d &&
+		    (best == SIZE_MAX || calls_in(a, c) > calls_in(a, best)))
 			best = c;
 	/* the first record's id counts from the start of the process: weak evidence, taken where there is no better */
-	if (!lo && jump(a, 0) > d && (best == SIZE_MAX || calls_in(a, best) < 0.5 * (double)d))
+	if (!lo && !a->before && jump(a, 0) > d &&
+	    (best == SIZE_MAX || calls_in(a, best) < 0.5 * (double)d))
 		best = 0;
 	return best != SIZE_MAX ? best : hi;
 }
@@ -130,7 +147,7 @@ static size_t cut_hosts(const struct align *a, size_t h1, size_t lo, size_t hi)
 
 /*
  * Dynamic programming with affine gaps over a window: scores 4 for a signature, 1 for a mere fit, -5 for opening a gap.
- * Matches what it finds; *ret_h, *ret_r = behind the last signature matched (or behind the window if `all`).
+ * Matches what it finds.
  */
 struct cell {
 	int m, x, y; /* best score ending in a match, a host call skipped, a record skipped */
@@ -211,12 +228,13 @@ static int solve_window(struct align *a, size_t h0, size_t n, size_t r0, size_t 
 
 /*
  * At host call h and record r something is missing. Finds how many host calls to skip: the length nearest to what the
- * jump of the ids says, among those from which the records fit on. Returns 1 and *ret_skip, or 0.
+ * jump of the ids says, among those from which the records fit on. Returns 0 = none, 1 and *ret_skip, 2 = and another
+ * length is nearly as good.
  */
 static int place(const struct align *a, size_t h, size_t h1, size_t r, size_t r1, size_t *ret_skip)
 {
 	uint64_t ids = jump(a, r), limit = ids ? ids - 1 : 0;
-	double want = calls_in(a, r), best = 0;
+	double want = calls_in(a, r), best = 0, second = -1, slack = 2 + 0.02 * want;
 	size_t deficit = h1 - h > r1 - r ? (h1 - h) - (r1 - r) : 0, need;
 	int found = 0;
 
@@ -227,49 +245,91 @@ static int place(const struct align *a, size_t h, size_t h1, size_t r, size_t r1
 		double off = (double)d > want ? (double)d - want : want - (double)d;
 		size_t got;
 
-		if (found && off >= best)
+		if (second >= 0 && off >= second)
 			continue;
 		got = run(a, h + d, h1, r, r1, need);
-		/* a second hole may come before RUN records are through: half of them, with a jump behind, will do */
-		if (got == need || (got >= 4 && r + got < r1 &&
-				    (double)jump(a, r + got) > 4 * a->ids_per_call + 4)) {
-			found = 1;
-			best = off;
-			*ret_skip = d;
+		/* a second hole may come before RUN records are through: some of them, with a jump behind, will do */
+		if (got < need && (got < 4 || r + got >= r1 || !wide(a, r + got)))
+			continue;
+		if (found && off >= best) {
+			second = off;
+			continue;
 		}
+		if (found)
+			second = best;
+		found = 1;
+		best = off;
+		*ret_skip = d;
 	}
-	return found;
+	return found ? 1 + (second >= 0 && second - best <= slack) : 0;
+}
+
+/* A record of a window that could as well belong to a host call left over there. */
+static void mark_window(struct align *a, size_t h, size_t n, size_t r, size_t k)
+{
+	for (size_t j = r; j < r + k; j++) {
+		size_t own = a->r[j].match;
+
+		if (own == WT_ALIGN_NONE)
+			continue;
+		for (size_t i = h; i < h + n && !a->r[j].ambiguous; i++) {
+			int taken = 0;
+
+			if (i == own || !fits(a, i, j))
+				continue;
+			for (size_t q = r; q < r + k && !taken; q++)
+				taken = a->r[q].match == i;
+			a->r[j].ambiguous = !taken;
+		}
+		a->r[j].ambiguous |= a->both != 0;
+	}
+}
+
+/* One window of disorder at (*h, *r): solved, and its first half kept. Returns 0 when there is nothing behind it. */
+static int cross_window(struct align *a, size_t *h, size_t h1, size_t *r, size_t r1)
+{
+	size_t n = h1 - *h < WINDOW ? h1 - *h : WINDOW;
+	size_t k = r1 - *r < WINDOW ? r1 - *r : WINDOW;
+	size_t half = (k + 1) / 2, h0 = *h;
+
+	if (!solve_window(a, h0, n, *r, k))
+		return 0;
+	mark_window(a, h0, n, *r, k);
+	if (n == h1 - h0 && k == r1 - *r)
+		return 0;
+	/* what lies at the far edge was decided without what follows */
+	for (size_t i = 0; i < half; i++)
+		if (a->r[*r + i].match != WT_ALIGN_NONE)
+			*h = (size_t)a->r[*r + i].match + 1;
+	for (size_t i = half; i < k; i++) {
+		a->r[*r + i].match = WT_ALIGN_NONE;
+		a->r[*r + i].ambiguous = 0;
+	}
+	*r += half;
+	return 1;
 }
 
 static void solve_middle(struct align *a, size_t h, size_t h1, size_t r, size_t r1)
 {
-	while (h < h1 && r < r1 && !a->nomem) {
-		int hole = h1 - h > r1 - r && wide(a, r);
-		size_t skip = 0, n, k;
+	uint8_t doubt = a->both != 0;
 
-		if (!hole && fits(a, h, r)) {
-			a->r[r++].match = (uint32_t)h++;
-			continue;
-		}
-		if (place(a, h, h1, r, r1, &skip)) {
+	while (h < h1 && r < r1 && !a->nomem) {
+		int hole = h1 - h > r1 - r && wide(a, r), placed;
+		size_t skip = 0;
+
+		if (hole || !fits(a, h, r)) {
+			placed = place(a, h, h1, r, r1, &skip);
+			if (!placed) {
+				doubt = a->both != 0;
+				if (!cross_window(a, &h, h1, &r, r1))
+					return;
+				continue;
+			}
 			h += skip;
-			a->r[r++].match = (uint32_t)h++;
-			continue;
+			doubt = a->both || placed == 2;
 		}
-		n = h1 - h < WINDOW ? h1 - h : WINDOW;
-		k = r1 - r < WINDOW ? r1 - r : WINDOW;
-		if (!solve_window(a, h, n, r, k))
-			return;
-		if (n == h1 - h && k == r1 - r)
-			return; /* the window was all there is */
-		/* keep the first half: what lies at the far edge was decided without what follows */
-		n = k = (k + 1) / 2;
-		for (size_t i = 0; i < n; i++)
-			if (a->r[r + i].match != WT_ALIGN_NONE)
-				h = a->r[r + i].match + 1;
-		for (size_t i = n; i < WINDOW && r + i < r1; i++)
-			a->r[r + i].match = WT_ALIGN_NONE;
-		r += k;
+		a->r[r].ambiguous = doubt;
+		a->r[r++].match = (uint32_t)h++;
 	}
 }
 
@@ -279,13 +339,13 @@ static void align_all(struct align *a, size_t nh, enum wt_align_how how)
 
 	f = run(a, 0, nh, 0, nr, least);
 	/* Where nothing is lost, host calls without record are the last ones: not delivered yet. */
-	if (f == nr && (nh == nr || how == WT_ALIGN_WHOLE)) {
+	if (f == nr && (nh == nr || (how == WT_ALIGN_WHOLE && !a->after))) {
 		match(a, 0, 0, nr);
 		return;
 	}
 	for (g = 0; g < least && fits(a, nh - 1 - g, nr - 1 - g); g++)
 		;
-	if (nh > nr && f + g >= nr) {
+	if (nh > nr && f + g >= nr && !a->both) {
 		cut = cut_records(a, nr - g, f, nh - nr, how);
 		if (cut != SIZE_MAX) {
 			match(a, 0, 0, cut);
@@ -293,7 +353,7 @@ static void align_all(struct align *a, size_t nh, enum wt_align_how how)
 			return;
 		}
 	}
-	if (nh < nr && f + g >= nh) {
+	if (nh < nr && f + g >= nh && !a->both) {
 		cut = cut_hosts(a, nh, nh - g, f);
 		match(a, 0, 0, cut);
 		match(a, cut, nr - nh + cut, nh - cut);
@@ -304,14 +364,14 @@ static void align_all(struct align *a, size_t nh, enum wt_align_how how)
 		f--;
 	while (g && fits(a, nh - g, nr - g) < 2)
 		g--;
-	for (size_t i = 1; i < f; i++)
-		if (wide(a, i))
+	for (size_t i = 0; i < f; i++)
+		if (wide(a, i) || (a->both && a->h[i].lost))
 			f = i;
-	for (size_t i = 1; i < g; i++)
-		if (wide(a, nr - i))
+	for (size_t i = 0; i < g; i++)
+		if (wide(a, nr - i) || (a->both && i && a->h[nh - i].lost))
 			g = i;
-	/* What a killed job had in flight shifts the end: only the front is firm. */
-	if (how == WT_ALIGN_LOSSY_CUT)
+	/* What a killed job had in flight, or a tail of rows that is lost, shifts the end: only the front is firm. */
+	if (how != WT_ALIGN_LOSSY && !a->after)
 		g = 0;
 	if (f + g > least)
 		g = least - f;
@@ -336,43 +396,53 @@ static int cmp_pair(const void *pa, const void *pb)
 
 /*
  * What a jump usually is, by the signatures on both sides: jobs pause at the same places of each step, so a pause is
- * usual there. Pairs seen less than three times say nothing: they get the median of all.
+ * usual there. Pairs seen less than three times say nothing: they get the median of all. Fills usual[0 .. nr].
  */
-static int learn_usual(struct align *a)
+static int learn_usual(const struct wt_align_record *r, size_t nr, float *usual)
 {
-	struct pair *p = malloc(a->nr * sizeof(*p));
-	double sum = 0, all;
+	struct pair *p = malloc(nr * sizeof(*p));
+	double all;
 
-	a->usual = malloc(a->nr * sizeof(*a->usual));
-	if (!p || !a->usual) {
-		free(p);
+	if (!p)
 		return -WT_E_NOMEM;
-	}
-	for (size_t i = 0; i < a->nr; i++)
-		p[i] = (struct pair){0, jump(a, i), (uint32_t)i};
-	qsort(p, a->nr, sizeof(*p), cmp_pair);
-	all = (double)p[a->nr / 2].jump;
-	for (size_t i = 0; i < a->nr; i++)
-		if (p[i].at)
-			p[i].key = a->r[p[i].at].signature * 0x9E3779B97F4A7C15u +
-				   a->r[p[i].at - 1].signature;
-		else
-			p[i].key = 0;
-	qsort(p, a->nr, sizeof(*p), cmp_pair);
-	for (size_t i = 0, j; i < a->nr; i = j) {
-		for (j = i; j < a->nr && p[j].key == p[i].key; j++)
+	for (size_t i = 1; i < nr; i++)
+		p[i - 1] = (struct pair){0, r[i].correlation - r[i - 1].correlation, (uint32_t)i};
+	qsort(p, nr - 1, sizeof(*p), cmp_pair);
+	all = nr > 1 ? (double)p[(nr - 1) / 2].jump : 1;
+	usual[0] = usual[nr] = (float)all;
+	for (size_t i = 0; i + 1 < nr; i++)
+		p[i].key = r[p[i].at].signature * 0x9E3779B97F4A7C15u + r[p[i].at - 1].signature;
+	qsort(p, nr - 1, sizeof(*p), cmp_pair);
+	for (size_t i = 0, j; i + 1 < nr; i = j) {
+		for (j = i; j + 1 < nr && p[j].key == p[i].key; j++)
 			;
 		for (size_t k = i; k < j; k++)
-			a->usual[p[k].at] =
-				(float)(j - i < 3 ? all : (double)p[i + (j - i) / 2].jump);
+			usual[p[k].at] = (float)(j - i < 3 ? all : (double)p[i + (j - i) / 2].jump);
 	}
-	for (size_t i = 1; i < a->nr; i++)
-		sum += (double)jump(a, i) < a->usual[i] ? (double)jump(a, i) : a->usual[i];
-	a->ids_per_call = a->nr > 1 ? sum / (double)(a->nr - 1) : 1;
-	if (!(a->ids_per_call >= 1))
-		a->ids_per_call = 1;
 	free(p);
 	return 0;
+}
+
+static double mean_ids(const struct wt_align_record *r, size_t nr, const float *usual)
+{
+	double sum = 0, mean;
+
+	for (size_t i = 1; i < nr; i++) {
+		double j = (double)(r[i].correlation - r[i - 1].correlation);
+
+		sum += j < usual[i] ? j : usual[i];
+	}
+	mean = nr > 1 ? sum / (double)(nr - 1) : 1;
+	return mean >= 1 ? mean : 1;
+}
+
+double wt_align_ids_per_call(const struct wt_align_record *r, size_t nr)
+{
+	float *usual = nr ? malloc((nr + 1) * sizeof(*usual)) : NULL;
+	double mean = usual && !learn_usual(r, nr, usual) ? mean_ids(r, nr, usual) : 1;
+
+	free(usual);
+	return mean;
 }
 
 /*
@@ -417,10 +487,11 @@ static size_t doubt_right(const struct align *a, size_t r, size_t d, enum wt_ali
 		--*budget;
 		if ((i > r && a->r[i - 1].match != h - 1) || h < d || !fits(a, h - d, i))
 			break;
-		if (i + 1 == a->nr) {
+		if (i + 1 == a->nr && !a->after) {
 			if (how == WT_ALIGN_LOSSY_CUT && !wide(a, r))
 				last = i + 1;
-		} else if (a->r[i + 1].match == h + 1 && as_well(a, r, i + 1, d)) {
+		} else if ((i + 1 == a->nr || a->r[i + 1].match == h + 1) &&
+			   as_well(a, r, i + 1, d)) {
 			last = i + 1;
 		}
 	}
@@ -452,10 +523,10 @@ static void mark_ambiguous(struct align *a, size_t nh, enum wt_align_how how)
 }
 
 int wt_align(const struct wt_align_host *h, size_t nh, struct wt_align_record *r, size_t nr,
-	     enum wt_align_how how)
+	     enum wt_align_how how, const struct wt_align_around *around)
 {
 	struct align a = {.h = h, .r = r, .nr = nr};
-	int err = 0;
+	int err;
 
 	for (size_t i = 0; i < nr; i++) {
 		r[i].match = WT_ALIGN_NONE;
@@ -463,8 +534,24 @@ int wt_align(const struct wt_align_host *h, size_t nh, struct wt_align_record *r
 	}
 	if (!nh || !nr)
 		return 0;
-	err = learn_usual(&a);
+	if (around) {
+		a.before = around->before;
+		a.after = around->after;
+	}
+	a.usual = malloc((nr + 1) * sizeof(*a.usual));
+	if (!a.usual)
+		return -WT_E_NOMEM;
+	err = learn_usual(r, nr, a.usual);
 	if (!err) {
+		a.ids_per_call = mean_ids(r, nr, a.usual);
+		if (around && around->ids_per_call > 0) {
+			a.ids_per_call = around->ids_per_call;
+			/* few records know little of what is usual */
+			for (size_t i = 0; i <= nr; i++)
+				if (nr < 64 && a.usual[i] > a.ids_per_call)
+					a.usual[i] = (float)a.ids_per_call;
+		}
+		a.both = how == WT_ALIGN_LOSSY_BOTH;
 		align_all(&a, nh, how);
 		err = a.nomem ? -WT_E_NOMEM : 0;
 	}

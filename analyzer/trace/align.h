@@ -31,10 +31,19 @@ enum wt_align_how {
 	WT_ALIGN_WHOLE, /* nobody dropped records: host calls without one are the last, not delivered yet */
 	WT_ALIGN_LOSSY,	    /* records were dropped somewhere; the end is complete */
 	WT_ALIGN_LOSSY_CUT, /* and the end is not */
+	WT_ALIGN_LOSSY_BOTH, /* records and host rows were lost: the length of a hole proves nothing */
+};
+
+/* What lies around the sequence, when it is the stretch between two pairs already known. All zero: nothing is known. */
+struct wt_align_around {
+	uint64_t before, after; /* correlation of the pair before and after, 0 = none */
+	double ids_per_call;	/* 0 = learn it here */
 };
 
 /* Sets match and ambiguous of every record. 0 or -WT_E_NOMEM. */
 int wt_align(const struct wt_align_host *h, size_t nh, struct wt_align_record *r, size_t nr,
-	     enum wt_align_how how);
+	     enum wt_align_how how, const struct wt_align_around *around);
+/* The ids an average call takes, pauses included; 1 if that cannot be said. */
+double wt_align_ids_per_call(const struct wt_align_record *r, size_t nr);
 
 #endif

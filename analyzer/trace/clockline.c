@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Clock lines of a trace; see clockline.h. CLOCK_MONOTONIC and CLOCK_REALTIME are slewed alike, so between two rows their
- * difference changes only when somebody set the clock: steps are found even where the writer did not mark them.
+ * Clock lines of a trace; see clockline.h. CLOCK_MONOTONIC and CLOCK_REALTIME are slewed alike, so between two rows
+ * their difference changes only when somebody set the clock: steps are found even where the writer did not mark them.
  */
 #include "trace/clockline.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of each call that must end in a device record (rules 1 to 10 of warptap-trace.5): timed, untimed, missing,
- * in flight, lost to a device error. count.c makes the identity of it, holes.c the time nobody observed.
+ * What became of each call that must end in a device record (rules 1 to 10 of warptap-trace.5): timed, untimed,
+ * missing, in flight, lost to a device error. count.c makes the identity of it, holes.c the time nobody observed.
  *
  * A call without record is missing if a later call of its stream has one, or if a synchronisation that covers it has
  * returned; else the device may simply not have got there.

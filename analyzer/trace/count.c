@@ -5,8 +5,9 @@
  *   counted = timed + untimed + dropped by us + dropped by CUPTI + missing + in flight + device error
  *
  * `counted` comes from the counters, which survive what records do not; the right side from the fates of the calls
- * (complete.c) and, for calls whose host row is lost as well, from records that no row claims. The sum is asserted, never
- * adjusted: a difference becomes a note. Outside the windows of collection nothing is expected and nothing counted.
+ * (complete.c) and, for calls whose host row is lost as well, from records that no row claims. The sum is asserted,
+ * never adjusted: a difference becomes a note. Outside the windows of collection nothing is expected and nothing
+ * counted.
  */
 #include <inttypes.h>
 #include <string.h>

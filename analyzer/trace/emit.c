@@ -142,7 +142,8 @@ static int32_t emit_calls(struct wt_trace *t)
 
 		call.start_ns = wt_clockline_ns(&t->clock, r->start_tsc);
 		call.end_ns = wt_clockline_ns(&t->clock, end < r->start_tsc ? UINT64_MAX : end);
-		if (r->group != WT_NO_INDEX)
+		/* what is in doubt counts as received, but nothing hangs on it */
+		if (r->group != WT_NO_INDEX && !t->groups.p[r->group].ambiguous)
 			call.correlation = t->groups.p[r->group].correlation;
 		if (wt_map_get(&t->op_ids, r->op, &op))
 			call.name = wt_trace_string(t, t->ops.p[op].name);
@@ -246,7 +247,7 @@ static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collec
 			op.flags |= WT_OP_GRAPH_NODE;
 		if (g->ambiguous)
 			op.flags |= WT_OP_AMBIGUOUS;
-		if (g->row != WT_NO_INDEX) {
+		if (g->row != WT_NO_INDEX && !g->ambiguous) {
 			op.call = base + (int32_t)g->row;
 			op.collective = collective_of_row[g->row];
 		}
@@ -327,7 +328,8 @@ uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row)
 
 /*
  * Which collective the work launched by a row belongs to. Work launched inside the collective's own call is its own;
- * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the first.
+ * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the
+ * first.
  */
 static void assign_collectives(const struct wt_trace *t, int32_t *of_row)
 {

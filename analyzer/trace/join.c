@@ -2,10 +2,10 @@
 /*
  * Host calls <-> device records of one process, by order, never by time (align.c decides).
  *
- *   first   API records: per thread, in order of correlation, against the thread's own calls. CUPTI reports the outermost
+ *   first   API records: per thread, in order of correlation, against the thread's own calls. CUPTI reports the outer
  *           call only: a runtime call stands for the driver call inside it, which is what we hooked.
- *   then    what is left on both sides, per stream, between the pairs found so far: records in order of correlation are
- *           in order of launch. This is all there is when a job has no API records.
+ *   then    what is left on both sides, per stream, between the pairs found so far: records in order of correlation
+ *           are in order of launch. This is all there is when a job has no API records.
  */
 #include <string.h>
 
@@ -133,6 +133,16 @@ static void set_host(struct joiner *j, size_t at, uint32_t row)
 					  .silent = silent(r) != 0};
 }
 
+static void set_record(struct joiner *j, size_t at, uint32_t group)
+{
+	const struct wt_group *g = &j->t->groups.p[group];
+
+	j->r[at] = (struct wt_align_record){.signature = group_signature(j->t, g),
+					    .correlation = g->correlation,
+					    .class_ = g->class_,
+					    .device = 1};
+}
+
 static void pair(struct wt_trace *t, uint32_t row, uint32_t group, int ambiguous)
 {
 	if (group == WT_NO_INDEX || t->groups.p[group].row != WT_NO_INDEX)
@@ -162,7 +172,7 @@ static int align_thread(struct joiner *j, size_t h0, size_t h1, size_t r0, size_
 			.class_ = a->class_,
 			.device = device != 0};
 	}
-	err = wt_align(j->h, h1 - h0, j->r, r1 - r0, j->how);
+	err = wt_align(j->h, h1 - h0, j->r, r1 - r0, j->how, NULL);
 	for (size_t i = r0; i < r1 && !err; i++) {
 		uint32_t m = j->r[i - r0].match;
 
@@ -266,8 +276,11 @@ static int learn_streams(struct wt_trace *t)
 	return err;
 }
 
-/* What lies between two pairs of one stream: rows [h0, h1), groups [r0, r1); pairs inside are out of order, left alone. */
-static int align_between(struct joiner *j, size_t h0, size_t h1, size_t r0, size_t r1)
+/*
+ * What lies between two pairs of one stream: rows [h0, h1), groups [r0, r1). Pairs inside are out of order, left alone.
+ */
+static int align_between(struct joiner *j, size_t h0, size_t h1, size_t r0, size_t r1,
+			 const struct wt_align_around *around)
 {
 	struct wt_trace *t = j->t;
 	size_t nh = 0, nr = 0;
@@ -286,17 +299,13 @@ static int align_between(struct joiner *j, size_t h0, size_t h1, size_t r0, size
 	}
 	for (size_t i = r0; i < r1; i++) {
 		uint32_t group = j->records.p[i].index;
-		const struct wt_group *g = &t->groups.p[group];
 
-		if (g->row != WT_NO_INDEX)
+		if (t->groups.p[group].row != WT_NO_INDEX)
 			continue;
 		j->records.p[r0 + nr].index = group;
-		j->r[nr++] = (struct wt_align_record){.signature = group_signature(t, g),
-						      .correlation = g->correlation,
-						      .class_ = g->class_,
-						      .device = 1};
+		set_record(j, nr++, group);
 	}
-	err = wt_align(j->h, nh, j->r, nr, j->how);
+	err = wt_align(j->h, nh, j->r, nr, j->how, around);
 	for (size_t i = 0; i < nr && !err; i++)
 		if (j->r[i].match != WT_ALIGN_NONE)
 			pair(t, j->rows.p[h0 + j->r[i].match].index, j->records.p[r0 + i].index,
@@ -308,23 +317,32 @@ static int align_between(struct joiner *j, size_t h0, size_t h1, size_t r0, size
 static int align_stream(struct joiner *j, size_t h, size_t h1, size_t r, size_t r1)
 {
 	struct wt_trace *t = j->t;
+	struct wt_align_around around = {0};
 	struct wt_map at = {0};
-	int err = 0;
+	int err = reserve(j, 0, r1 - r);
 
+	for (size_t i = r; i < r1 && !err; i++)
+		set_record(j, i - r, j->records.p[i].index);
+	around.ids_per_call = err ? 1 : wt_align_ids_per_call(j->r, r1 - r);
 	for (size_t i = h; i < h1 && !err; i++)
 		if (t->rows.p[j->rows.p[i].index].group != WT_NO_INDEX)
 			err = wt_map_put(&at, j->rows.p[i].index, (uint32_t)i);
 	for (size_t i = r; i < r1 && !err; i++) {
-		uint32_t row = t->groups.p[j->records.p[i].index].row, where;
+		const struct wt_group *g = &t->groups.p[j->records.p[i].index];
+		uint32_t where;
 
-		if (row == WT_NO_INDEX || !wt_map_get(&at, row, &where) || where < h)
+		if (g->row == WT_NO_INDEX || g->ambiguous || !wt_map_get(&at, g->row, &where) ||
+		    where < h)
 			continue;
-		err = align_between(j, h, where, r, i);
+		around.after = g->correlation;
+		err = align_between(j, h, where, r, i, &around);
+		around.before = g->correlation;
 		h = where + 1;
 		r = i + 1;
 	}
+	around.after = 0;
 	if (!err)
-		err = align_between(j, h, h1, r, r1);
+		err = align_between(j, h, h1, r, r1, &around);
 	wt_map_release(&at);
 	return err;
 }
@@ -392,7 +410,9 @@ int wt_trace_join(struct wt_trace *t)
 	int err;
 
 	if (t->lossy || t->windows.n > 1)
-		j.how = t->ended ? WT_ALIGN_LOSSY : WT_ALIGN_LOSSY_CUT;
+		j.how = t->rows_lost || t->dropped_agent ? WT_ALIGN_LOSSY_BOTH
+			: t->ended			 ? WT_ALIGN_LOSSY
+							 : WT_ALIGN_LOSSY_CUT;
 	err = join_threads(&j);
 	if (!err)
 		err = join_streams(&j);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The importer of our own files: frames -> packets -> tables -> join -> completeness -> timeline; and what to tell about
- * damage. A file without its End packet is normal (the job was killed): all that was flushed is used, and it is said.
+ * The importer of our own files: frames -> packets -> tables -> join -> completeness -> timeline; and what to tell
+ * about damage. A file without its End packet is normal (the job was killed): all that was flushed is used, and it is
+ * said.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -58,6 +58,7 @@ static void sort_rows(struct wt_trace *t)
 
 	sort(r, t->rows.n, sizeof(*r), cmp_row);
 	for (size_t i = 0; i < t->rows.n; i++) {
+		uint64_t lost;
 		uint32_t op;
 
 		if (n && !cmp_row(&r[n - 1], &r[i])) {
@@ -65,11 +66,12 @@ static void sort_rows(struct wt_trace *t)
 			continue;
 		}
 		r[n] = r[i];
-		if (n && r[n - 1].ring == r[n].ring) {
-			uint64_t lost = r[n].seq - r[n - 1].seq - 1;
-
-			r[n].lost_before = lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost;
-		}
+		/* rings count from 0 or 1 */
+		lost = n && r[n - 1].ring == r[n].ring ? r[n].seq - r[n - 1].seq - 1
+		       : r[n].seq		       ? r[n].seq - 1
+						       : 0;
+		r[n].lost_before = lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost;
+		t->rows_lost |= lost != 0;
 		r[n].kind = WT_PB(COUNT_KIND, OTHER);
 		if (wt_map_get(&t->op_ids, r[n].op, &op))
 			r[n].kind = (uint8_t)(t->ops.p[op].kind < 32 ? t->ops.p[op].kind

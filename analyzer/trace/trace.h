@@ -164,7 +164,8 @@ struct wt_trace {
 	uint32_t rank_name, host, program;
 	int32_t rank, world, how;
 	int headers, ended, level, level_now, device_clock, cost_seen, disk_stopped;
-	int lossy;
+	int lossy;     /* records were dropped */
+	int rows_lost; /* host rows were */
 	int64_t cost[5];
 	uint16_t process;
 	uint8_t file_id[16];
