@@ -37,7 +37,10 @@ extern struct wt_box *wt_box; /* NULL before start and in children */
 int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes); /* job thread, once */
 const char *wt_box_kind(void); /* "file", "memfd", "anonymous", "none" */
 uint64_t wt_box_mapped_bytes(void);
-struct wt_ring *wt_ring_get(void); /* job thread, slow: its ring, making one; NULL = none left */
+/* Before the writer starts: CUPTI will ask for buffers, a reserve of them is made. */
+void wt_box_want_buffers(void);
+struct wt_ring *wt_ring_get(void);    /* job thread, slow: its ring, making one; NULL = none left */
+struct wt_ring *wt_ring_shared(void); /* for threads without one: counts by atomic adds only */
 struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq); /* NULL = pool empty */
 void wt_chunk_full(struct wt_chunk *c);					  /* owner: done with it */
 /* Writer: calls fn for each full chunk and each open one that has unread records; single reader. */
@@ -54,6 +57,8 @@ void wt_buffer_complete(uint8_t *buf, uint32_t valid_bytes,
 int wt_buffer_next(uint8_t **ret, uint32_t *ret_valid,
 		   uint32_t *ret_context); /* writer: 1 got one */
 void wt_buffer_release(uint8_t *buf);	   /* writer, after the write() returned */
+/* Writer, at the very end: gives up the file; !keep unlinks it. The mapping stays: other threads may still store. */
+void wt_box_close(int keep);
 
 /* ---- hooks.c ---- */
 /* Table of hooks for the file's Ops packet: id 1..wt_hook_count(). kind = CountKind of trace.proto. */
@@ -68,6 +73,9 @@ uint64_t wt_escaped_names(void); /* entry points handed out unwrapped */
 /* Runs body with hooks of this thread silent (the agent's own calls into CUDA and CUPTI). */
 void wt_silence_enter(void);
 void wt_silence_leave(void);
+/* Writer thread: flush and stop of every collector that started. */
+void wt_collectors_flush(int forced);
+void wt_collectors_stop(void);
 void wt_log(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* one line to <stem>.log; never to the job */
 
@@ -77,7 +85,7 @@ int wt_writer_start(const char *trace_dir,
 void wt_writer_poke(void);	       /* any thread, async: work is waiting */
 int wt_writer_stop(int how,
 		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
-/* Level changed: appends a State packet; device_ns as in trace.proto (0 = ask nobody). */
+/* Level changed: appends a State packet. level: enum wt_level; the others as in trace.proto (device_ns 0 = not known). */
 void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns);
 
 #endif

@@ -42,7 +42,7 @@ struct wt_chunk {
 	uint64_t
 		flushed; /* block number whose write() must have returned before release (writer only) */
 	_Atomic uint32_t next; /* index + 1 of the next chunk on a list; 0 = end */
-	uint32_t pad;
+	uint32_t ring_index;   /* where the owning ring lies */
 	uint64_t pad2;
 	struct wt_rec rec[WT_CHUNK_RECS];
 };
@@ -59,7 +59,11 @@ struct wt_ring {
 	uint64_t pthread;
 	_Atomic uint64_t dropped; /* rows not recorded for want of a chunk */
 	uint64_t first_dropped_seq;
-	/* Only the owner adds; the writer reads. Kinds and states as in trace.proto. */
+	/*
+	 * Only the owner adds; the writer reads. Kinds and states as in trace.proto. First index: the registry's
+	 * context id, 0 = none known; the last takes all ids >= WT_COUNT_CONTEXTS - 1. A ring of a gone thread is
+	 * given to a new one under a new id with its counts and `dropped` going on: sums over rings stay exact.
+	 */
 	_Atomic uint64_t counts[WT_COUNT_CONTEXTS][WT_COUNT_SLOTS][WT_COUNT_STATES];
 };
 

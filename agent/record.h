@@ -14,10 +14,11 @@
 #define WT_REC_CAPTURED 1u /* went into a graph under capture */
 #define WT_REC_PARENT_AHEAD                                                                        \
 	2u /* parent_back counts forward: the enclosing call is written when it returns */
-#define WT_REC_SOFT    8u /* counted, no device record required */
-#define WT_REC_IN_NCCL 16u
-#define WT_REC_IN_BLAS 32u
-#define WT_REC_LONG    64u /* dur is in units of 1024 ticks */
+#define WT_REC_BLOCKING 4u /* the call can wait for the device */
+#define WT_REC_SOFT	8u /* counted, no device record required */
+#define WT_REC_IN_NCCL	16u
+#define WT_REC_IN_BLAS	32u
+#define WT_REC_LONG	64u /* dur is in units of 1024 ticks */
 
 struct wt_rec {
 	uint16_t op;	  /* hook id, 1.. (hooks_*.def order) */
@@ -25,9 +26,14 @@ struct wt_rec {
 	uint16_t context; /* registry's context id, 0 = none known */
 	int16_t status;	  /* CUresult or ncclResult_t */
 	uint64_t start_tsc;
-	uint32_t dur;	 /* ticks, saturating: see WT_REC_LONG */
-	uint32_t parent; /* rows back (or ahead) to the enclosing library call + 1; 0 = none */
-	uint64_t stream; /* CUstream as passed: 0, 1 and 2 are the special ones */
+	uint32_t dur; /* ticks, saturating: see WT_REC_LONG */
+	/*
+	 * Rows back (or ahead) to the enclosing library call + 1; 0 = none. Filled when that call returns: 0 with
+	 * WT_REC_PARENT_AHEAD means "the next library row of this ring" (the row left the chunk before that).
+	 */
+	uint32_t parent;
+	uint64_t
+		stream; /* as passed: 0 legacy, 1 legacy, 2 per thread; 0 of a _ptsz or _ptds call is stored as 2 */
 	uint64_t object; /* CUfunction or CUkernel, CUgraphExec, CUevent, ncclComm_t */
 	union {
 		struct {

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The black box as memory: where it lies, how it is reserved, how it grows. wt_box_open() runs once on the job's
+ * thread inside the first cuInit; everything else on the writer thread.
+ *
+ * The file is never sparse: each segment is fallocated before it is mapped, so a full disk is an error here and not
+ * a SIGBUS in a hook. It lies on a local file system or nowhere. Tried and rejected: MAP_POPULATE (does not prefault
+ * shared file pages for write), posix_fallocate (its emulation writes block by block), a SIGBUS handler (the job's).
+ */
+#define _GNU_SOURCE
+#include "box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "config.h"
+#include "proto/wt_err.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+#define FD_HIGH 500 /* out of the way of jobs that count on small descriptors */
+
+static struct wt_box the_box; /* one per process */
+struct wt_box *wt_box;
+
+/* Memory that may become a file: only where a mapped page cannot be taken away or stall on a network. */
+static int is_local(const char *dir)
+{
+	static const long fit[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+				   OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC};
+	struct statfs s;
+
+	if (statfs(dir, &s))
+		return 0;
+	for (size_t i = 0; i < sizeof(fit) / sizeof(fit[0]); i++)
+		if ((long)s.f_type == fit[i])
+			return 1;
+	return 0;
+}
+
+/* Containers often have 64 MB of /dev/shm, shared with NCCL and data loaders: filling it breaks the job. */
+static int has_room(const char *dir, size_t bytes)
+{
+	struct statfs s;
+
+	return !statfs(dir, &s) && (uint64_t)s.f_bavail * (uint64_t)s.f_bsize >= bytes;
+}
+
+static int open_file(struct wt_box *b, const char *dir, const char *stem)
+{
+	int n, fd, high;
+
+	if (!dir || !*dir || !is_local(dir))
+		return -WT_E_UNSUPPORTED;
+	n = snprintf(b->path, sizeof(b->path), "%s/%s.ring", dir, stem);
+	if (n < 0 || (size_t)n >= sizeof(b->path))
+		return -WT_E_LIMIT;
+	fd = open(b->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -WT_E_IO;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, FD_HIGH);
+	if (high >= 0) {
+		close(fd);
+		fd = high;
+	}
+	b->fd = fd;
+	b->kind = "file";
+	return 0;
+}
+
+static void drop_file(struct wt_box *b)
+{
+	if (b->fd < 0)
+		return;
+	close(b->fd);
+	unlink(b->path);
+	b->fd = -1;
+}
+
+/* EOPNOTSUPP: some file systems cannot reserve; writing zeros can. */
+static int reserve(int fd, off_t at, off_t bytes)
+{
+	static const char zeros[4096];
+
+	if (!fallocate(fd, 0, at, bytes))
+		return 0;
+	if (errno != EOPNOTSUPP)
+		return -WT_E_IO;
+	for (off_t done = 0; done < bytes; done += (off_t)sizeof(zeros))
+		if (pwrite(fd, zeros, sizeof(zeros), at + done) != (ssize_t)sizeof(zeros))
+			return -WT_E_IO;
+	return 0;
+}
+
+static void populate(uint8_t *at, size_t bytes)
+{
+	if (!madvise(at, bytes, MADV_POPULATE_WRITE))
+		return;
+	for (size_t i = 0; i < bytes; i += 4096)
+		((volatile uint8_t *)at)[i] = 0;
+}
+
+int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind)
+{
+	uint32_t seg = atomic_load_explicit(&b->segs, memory_order_relaxed);
+	off_t at = (off_t)seg * WT_SEG_BYTES;
+	uint8_t *where = b->base + at;
+	int flags = MAP_FIXED | (b->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+
+	if (seg >= b->segs_max)
+		return -WT_E_LIMIT;
+	if (b->fd >= 0 && reserve(b->fd, at, WT_SEG_BYTES))
+		return -WT_E_IO;
+	if (mmap(where, WT_SEG_BYTES, PROT_READ | PROT_WRITE, flags, b->fd, b->fd < 0 ? 0 : at) ==
+	    MAP_FAILED)
+		return -WT_E_NOMEM;
+	madvise(where, WT_SEG_BYTES, MADV_DONTFORK);
+	madvise(where, WT_SEG_BYTES, MADV_DONTDUMP);
+	populate(where, WT_SEG_BYTES);
+	b->head->seg_kind[seg] = (uint8_t)kind;
+	atomic_store_explicit(&b->segs, seg + 1, memory_order_release);
+	atomic_store_explicit(&b->head->segs, seg + 1, memory_order_release);
+	if (kind == WT_SEG_CHUNKS)
+		wt_chunk_seg_init(b, seg);
+	else if (kind == WT_SEG_BUFFERS)
+		wt_buffer_seg_init(b, seg);
+	return 0;
+}
+
+static int short_of(_Atomic uint32_t *count, uint32_t low)
+{
+	return atomic_load_explicit(count, memory_order_relaxed) < low;
+}
+
+void wt_box_tend(struct wt_box *b)
+{
+	uint32_t chunks = atomic_load_explicit(&b->chunk_count, memory_order_relaxed) / 4;
+
+	if (chunks < WT_CHUNKS_LOW)
+		chunks = WT_CHUNKS_LOW;
+	while (!b->cannot_grow && short_of(&b->free_chunk_count, chunks))
+		b->cannot_grow = wt_box_grow(b, WT_SEG_CHUNKS) != 0;
+	while (!b->cannot_grow && atomic_load(&b->wants_buffers) &&
+	       short_of(&b->free_buffer_count, WT_BUFFERS_LOW))
+		b->cannot_grow = wt_box_grow(b, WT_SEG_BUFFERS) != 0;
+}
+
+void wt_box_want_buffers(void)
+{
+	if (!wt_box)
+		return;
+	atomic_store(&wt_box->wants_buffers, 1);
+	wt_box_tend(wt_box);
+}
+
+/* Small integers from a file of the system; 0 = not there or no limit. */
+static uint64_t read_limit(const char *path)
+{
+	char text[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0 || text[0] < '0' || text[0] > '9')
+		return 0;
+	text[n] = 0;
+	return strtoull(text, NULL, 10);
+}
+
+/* tmpfs pages cannot be reclaimed and count against the job's memory: at most 1 % of what its cgroup allows. */
+static uint64_t cgroup_limit(void)
+{
+	char text[2048], path[2304];
+	char *line, *end;
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	uint64_t limit = 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (n > 0) {
+		text[n] = 0;
+		line = strstr(text, "0::/");
+		end = line ? strchr(line, '\n') : NULL;
+		if (line && end) {
+			*end = 0;
+			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
+			limit = read_limit(path);
+		}
+	}
+	if (!limit)
+		limit = read_limit("/sys/fs/cgroup/memory.max");
+	if (!limit)
+		limit = read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+	return limit;
+}
+
+/* Address space for the whole cap at once: chunks never move. Aligned so that a row's address names its chunk. */
+static int reserve_addresses(struct wt_box *b)
+{
+	size_t bytes = b->cap_bytes + WT_SEG_BYTES;
+	uint8_t *p =
+		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED)
+		return -WT_E_NOMEM;
+	madvise(p, bytes, MADV_DONTFORK);
+	b->base = (uint8_t *)(((uintptr_t)p + WT_SEG_BYTES - 1) & ~(uintptr_t)(WT_SEG_BYTES - 1));
+	return 0;
+}
+
+static int fill(struct wt_box *b)
+{
+	static const enum wt_seg_kind first[] = {WT_SEG_CHUNKS, WT_SEG_CHUNKS};
+	struct wt_box_head *h = b->head = (struct wt_box_head *)b->base;
+
+	atomic_store(&b->segs, 0); /* a file tried before may have got some way */
+	atomic_store(&b->free_chunks, 0);
+	atomic_store(&b->free_chunk_count, 0);
+	atomic_store(&b->chunk_count, 0);
+	if (wt_box_grow(b, WT_SEG_HEAD))
+		return -WT_E_IO;
+	memcpy(h->magic, "WTBX", 4);
+	h->version = WT_BOX_VERSION;
+	h->head_bytes = WT_BOX_HEAD_BYTES;
+	h->seg_bytes = WT_SEG_BYTES;
+	h->ring_bytes = WT_RING_BYTES;
+	h->rings_max = WT_RINGS_MAX;
+	h->pid = (uint64_t)getpid();
+	h->cap_bytes = b->cap_bytes;
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+		if (wt_box_grow(b, first[i]))
+			return i == 0 ? -WT_E_IO : 0; /* little room is better than none */
+	return 0;
+}
+
+int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
+{
+	struct wt_box *b = &the_box;
+	const char *dirs[] = {wt_config.ring_dir, trace_dir, "/tmp",
+			      secure_getenv("XDG_RUNTIME_DIR"), "/dev/shm"};
+	size_t n = sizeof(dirs) / sizeof(dirs[0]);
+	uint64_t limit = cgroup_limit() / 100;
+
+	if (wt_box)
+		return -WT_E_USAGE;
+	if (limit && limit < cap_bytes)
+		cap_bytes = limit;
+	memset(b, 0, sizeof(*b));
+	b->segs_max = (uint32_t)(cap_bytes / WT_SEG_BYTES);
+	if (b->segs_max < 4)
+		b->segs_max = 4; /* below 8 MiB it would be of no use */
+	if (b->segs_max > WT_SEGS_MAX)
+		b->segs_max = WT_SEGS_MAX;
+	b->cap_bytes = (size_t)b->segs_max * WT_SEG_BYTES;
+	b->fd = -1;
+	if (reserve_addresses(b))
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (i == n - 1 && !has_room(dirs[i], 4 * b->cap_bytes))
+			continue;
+		if (open_file(b, dirs[i], stem))
+			continue;
+		if (!fill(b)) {
+			wt_box = b;
+			return 0;
+		}
+		drop_file(b);
+	}
+	b->kind = "anonymous";
+	if (fill(b))
+		return -WT_E_NOMEM;
+	wt_box = b;
+	return 0;
+}
+
+const char *wt_box_kind(void)
+{
+	return wt_box ? wt_box->kind : "none";
+}
+
+uint64_t wt_box_mapped_bytes(void)
+{
+	return wt_box ? (uint64_t)atomic_load(&wt_box->segs) * WT_SEG_BYTES : 0;
+}
+
+void wt_box_close(int keep)
+{
+	struct wt_box *b = wt_box;
+
+	if (!b || b->fd < 0)
+		return;
+	b->cannot_grow = 1;
+	if (!keep)
+		unlink(b->path);
+	close(b->fd);
+	b->fd = -1;
+}

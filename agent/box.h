@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside of the black box, shared by box.c (placement and growth), chunk.c (rings and chunks) and buffer.c (CUPTI
+ * buffers). The head is part of the black-box format: recovery reads it from the file.
+ *
+ *   segment 0        head (64 KiB), then the rings
+ *   segment 1, 2 ..  32 chunks, or 2 CUPTI buffers, as head.seg_kind says
+ */
+#ifndef WT_BOX_H
+#define WT_BOX_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chunk.h"
+
+#define WT_BOX_VERSION	  1
+#define WT_BOX_HEAD_BYTES 65536u
+#define WT_SEG_BYTES	  (2u << 20)
+#define WT_SEGS_MAX	  512u /* 1 GiB */
+#define WT_RING_BYTES	  ((sizeof(struct wt_ring) + 63) / 64 * 64)
+#define WT_RINGS_MAX	  ((WT_SEG_BYTES - WT_BOX_HEAD_BYTES) / WT_RING_BYTES)
+#define WT_BUFFERS_MAX	  (WT_SEGS_MAX * WT_SEG_BYTES / WT_CUPTI_BUFFER_BYTES)
+
+enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS };
+enum wt_buffer_state { WT_BUFFER_FREE, WT_BUFFER_LENT, WT_BUFFER_DONE, WT_BUFFER_READ };
+
+/* Free ones kept in reserve: what comes in while a niced writer waits for a core (1 MiB is 4,000 launches). */
+#define WT_CHUNKS_LOW  16u
+#define WT_BUFFERS_LOW 6u
+
+struct wt_buffer_meta { /* of the buffer that starts at this MiB of the mapping */
+	_Atomic uint32_t state;
+	uint32_t valid_bytes;
+	uint32_t context;      /* CUPTI's id, as completed */
+	_Atomic uint32_t next; /* MiB index + 1, on a list */
+};
+
+struct wt_box_head {
+	char magic[4]; /* "WTBX" */
+	uint32_t version;
+	uint32_t head_bytes, seg_bytes, ring_bytes, rings_max;
+	uint64_t pid;
+	uint64_t cap_bytes;
+	_Atomic uint32_t segs;	/* in use, from 0 */
+	_Atomic uint32_t rings; /* ever used, from 0 */
+	uint8_t seg_kind[WT_SEGS_MAX];
+	struct wt_buffer_meta buffers[WT_BUFFERS_MAX];
+};
+_Static_assert(sizeof(struct wt_box_head) <= WT_BOX_HEAD_BYTES, "the head fits its 64 KiB");
+
+/* A lock-free stack of indices. The upper half counts pops: without it a pop could take a stale successor. */
+typedef _Atomic uint64_t wt_stack;
+
+struct wt_box {
+	uint8_t *base;
+	struct wt_box_head *head; /* == base */
+	size_t cap_bytes;
+	uint32_t segs_max;
+	int fd; /* -1 = anonymous */
+	int cannot_grow;
+	_Atomic int wants_buffers; /* CUPTI is at work */
+	const char *kind;
+	char path[1280];
+	_Atomic uint32_t segs;
+
+	wt_stack free_chunks, full_chunks, free_buffers, done_buffers;
+	_Atomic uint32_t free_chunk_count, free_buffer_count, chunk_count;
+	_Atomic uint64_t next_ring_id;
+	/* The open chunk of each ring: stored by its owner, cleared before the chunk goes to the full list. */
+	struct wt_chunk *_Atomic open[WT_RINGS_MAX];
+
+	/* Writer only. */
+	struct wt_chunk *pending_first,
+		*pending_last; /* drained, waiting for their block's write() */
+	struct {
+		struct wt_chunk *chunk;
+		uint32_t used;
+	} snap[WT_RINGS_MAX];
+	uint32_t done_list; /* completed buffers taken over, oldest first; index + 1 */
+};
+
+/* Writer (and wt_box_open): one more segment of this kind; 0 or -WT_E_x when the cap or the disk is reached. */
+int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind);
+/* Keeps a reserve of free chunks and buffers; writer. */
+void wt_box_tend(struct wt_box *b);
+
+void wt_chunk_seg_init(struct wt_box *b, uint32_t seg);
+void wt_buffer_seg_init(struct wt_box *b, uint32_t seg);
+
+static inline struct wt_ring *wt_ring_at(struct wt_box *b, uint32_t i)
+{
+	return (struct wt_ring *)(b->base + WT_BOX_HEAD_BYTES + (size_t)i * WT_RING_BYTES);
+}
+
+#endif

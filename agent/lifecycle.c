@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Birth and death of the agent. The constructor reads the environment and resolves dlsym, nothing else: this library
+ * is preloaded into shells, compilers and data workers that never touch CUDA, and must cost them nothing. Everything
+ * starts inside the first cuInit that succeeds (CUPTI crashes without a driver), on the job's thread, silently.
+ *
+ * Death: exit handlers registered after CUPTI started run before libcuda's own; _exit is interposed. Both wait a
+ * bounded time for the writer. No handler for fatal signals: the black box answers those. Children of fork find the
+ * level word wiped to 0, raw fork included, and everything here asks it (or the process id, for vfork) first.
+ */
+#define _GNU_SOURCE
+#include "lifecycle.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "collectors/collector.h"
+#include "config.h"
+#include "log.h"
+#include "real.h"
+#include "registry.h"
+#include "tls.h"
+
+int wt_agent_enabled;
+_Atomic int wt_agent_started;
+
+static pid_t
+	our_pid; /* of the process that started; a vfork child shares our memory but not this */
+static char stem[128];
+
+/* ---- collectors ---- */
+
+static const struct wt_collector *const collectors[] = {
+#define WT_COLLECTOR(name_) &wt_collector_##name_,
+#include "collectors/collectors.def"
+#undef WT_COLLECTOR
+};
+#define COLLECTORS (sizeof(collectors) / sizeof(collectors[0]))
+static int running[COLLECTORS];
+
+static int start_collectors(void)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < COLLECTORS; i++) {
+		const struct wt_collector *c = collectors[i];
+
+		if ((c->probe && c->probe()) || (c->start && c->start())) {
+			wt_log("collector %s: not available", c->name);
+			continue;
+		}
+		__atomic_store_n(&running[i], 1, __ATOMIC_RELEASE);
+		n++;
+	}
+	return n;
+}
+
+void wt_collectors_flush(int forced)
+{
+	for (size_t i = 0; i < COLLECTORS; i++)
+		if (__atomic_load_n(&running[i], __ATOMIC_ACQUIRE) && collectors[i]->flush)
+			collectors[i]->flush(forced);
+}
+
+void wt_collectors_stop(void)
+{
+	for (size_t i = 0; i < COLLECTORS; i++)
+		if (__atomic_exchange_n(&running[i], 0, __ATOMIC_ACQ_REL) && collectors[i]->stop)
+			collectors[i]->stop();
+}
+
+/* ---- birth ---- */
+
+/* Not our first image in this process (exec), or a pid used before: the older file stays as it is. */
+static int make_stem(void)
+{
+	char host[64] = "localhost", path[WT_CONFIG_TEXT_MAX + 160];
+
+	gethostname(host, sizeof(host) - 1);
+	for (char *p = host; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	for (int i = 0; i < 1000; i++) {
+		if (i)
+			snprintf(stem, sizeof(stem), "%s.%d-%d", host, (int)getpid(), i);
+		else
+			snprintf(stem, sizeof(stem), "%s.%d", host, (int)getpid());
+		snprintf(path, sizeof(path), "%s/%s.wt", wt_config.dir, stem);
+		if (access(path, F_OK))
+			return 0;
+	}
+	return -1;
+}
+
+static void on_exit_handler(void)
+{
+	wt_agent_exit();
+}
+
+static void start(void)
+{
+	uint32_t level = wt_config.level;
+
+	if (make_stem())
+		return;
+	wt_log_open(wt_config.dir, stem);
+	if (wt_box_open(wt_config.dir, stem, (uint64_t)wt_config.pool_mb << 20)) {
+		wt_log("no memory for the black box: not recording");
+		return;
+	}
+	if (level == WT_LEVEL_TRACE && wt_config.cupti)
+		wt_box_want_buffers();
+	if (wt_reg_init())
+		wt_log("no memory for the registry: handles will have no names");
+	if (wt_writer_start(wt_config.dir, stem)) {
+		wt_log("cannot write to %s: not recording", wt_config.dir);
+		wt_box_close(0);
+		return;
+	}
+	our_pid = getpid();
+	if (level == WT_LEVEL_TRACE && !wt_config.cupti)
+		level = WT_LEVEL_API;
+	if (level < WT_LEVEL_TRACE)
+		wt_writer_state(level, /* cupti absent */ 0, /* reason start */ 0,
+				/* device_ns */ 0);
+	else if (!start_collectors()) /* they have said why */
+		level = WT_LEVEL_API;
+	atexit(on_exit_handler);
+	at_quick_exit(on_exit_handler);
+	atomic_store(wt_level_word, level);
+}
+
+void wt_agent_start(void)
+{
+	int no = 0, saved = errno;
+
+	if (!wt_agent_enabled || !atomic_compare_exchange_strong(&wt_agent_started, &no, 1))
+		return;
+	wt_silence_enter();
+	start();
+	wt_silence_leave();
+	errno = saved;
+}
+
+/* ---- death ---- */
+
+void wt_agent_exit(void)
+{
+	static _Atomic int once;
+	int saved = errno;
+
+	if (!atomic_load(wt_level_word) || our_pid != getpid() || atomic_exchange(&once, 1))
+		return;
+	wt_silence_enter();
+	wt_writer_stop(1, (int)wt_config.exit_ms);
+	wt_silence_leave();
+	errno = saved;
+}
+
+/* ---- load ---- */
+
+static int make_level_word(void)
+{
+	struct wt_words *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return -1;
+	if (madvise(page, 4096, MADV_WIPEONFORK)) { /* before Linux 4.14: children would record */
+		munmap(page, 4096);
+		return -1;
+	}
+	wt_words = page;
+	wt_level_word = &page->level;
+	return 0;
+}
+
+static __attribute__((constructor)) void load(void)
+{
+	int saved = errno;
+
+	wt_real_init();
+	wt_config_read();
+	if (wt_config.dir[0] && !getauxval(AT_SECURE) && !make_level_word())
+		wt_agent_enabled = 1;
+	errno = saved;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's life as the hooks and gates see it. */
+#ifndef WT_LIFECYCLE_H
+#define WT_LIFECYCLE_H
+
+#include <stdatomic.h>
+
+/* The first cuInit has succeeded: everything starts, once per process, before it returns to the job. */
+void wt_agent_start(void);
+/* Last chance to write, bounded by WARPTAP_EXIT_MS. From the exit handlers and _exit; once; nothing in children. */
+void wt_agent_exit(void);
+
+/* 1: settings ask for a trace (WARPTAP_DIR). 0: gates stay shut and nothing ever starts. */
+extern int wt_agent_enabled;
+extern _Atomic int wt_agent_started; /* 1 also where starting failed: it is tried once */
+
+static inline int wt_agent_may_wake(void)
+{
+	return wt_agent_enabled && !atomic_load_explicit(&wt_agent_started, memory_order_relaxed);
+}
+
+#endif

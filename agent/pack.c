@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Packets, frames and segments of the trace file (pack.h).
+ *
+ * A packet is packed into one buffer, checked against the room on disk together with all that is still inside the
+ * compressor, and only then given to the framing: when the disk or the cap is reached the file ends with whole packets
+ * and there is room left to say so. From then on rows are counted (lost_rows), not written.
+ *
+ * Segments roll in wt_pack_begin() only, never inside a batch: the ids of a batch are said in the batch's own segment.
+ */
+#include "agent/pack.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include "agent/agent.h"
+
+#define LEVEL 1 /* level 3 saves 2-4 % and costs half as much again */
+/* A batch may still follow the check: leave it room below the limits of the format. */
+#define SEGMENT_RAW (WT_SEGMENT_RAW_MAX - (2u << 20))
+#define SEGMENT_NS  (WT_SEGMENT_MAX_NS - 2000000000ll)
+#define FRAME_NS    (WT_FRAME_MAX_NS - 2000000000ll)
+/* zstd may expand what it cannot compress, and frames have markers and checksums. */
+#define SLACK(n) ((n) / 64 + 1024)
+
+int wt_pack_any(const void *column, size_t n, size_t bytes)
+{
+	const uint8_t *p = column;
+
+	for (size_t i = 0; i < n * bytes; i += 4) {
+		uint32_t w;
+
+		memcpy(&w, p + i, 4);
+		if (w)
+			return 1;
+	}
+	return 0;
+}
+
+static int columns_open(struct wt_pack *p)
+{
+	size_t wide = WT_BATCH_ROWS * sizeof(uint64_t), narrow = WT_BATCH_ROWS * sizeof(uint32_t);
+
+	for (size_t i = 0; i < WT_COLUMNS; i++) {
+		if (!(p->wide[i] = wt_arena_get(&p->mem, wide)) ||
+		    !(p->narrow[i] = wt_arena_get(&p->mem, narrow)))
+			return -WT_E_NOMEM;
+	}
+	for (size_t i = 0; i < sizeof(p->table_wide) / sizeof(p->table_wide[0]); i++)
+		if (!(p->table_wide[i] = wt_arena_get(&p->mem, wide)))
+			return -WT_E_NOMEM;
+	for (size_t i = 0; i < sizeof(p->table_narrow) / sizeof(p->table_narrow[0]); i++)
+		if (!(p->table_narrow[i] = wt_arena_get(&p->mem, narrow)))
+			return -WT_E_NOMEM;
+	p->texts = wt_arena_get(&p->mem, WT_BATCH_ROWS * sizeof(char *));
+	p->coll = wt_arena_get(&p->mem, WT_BATCH_ROWS * sizeof(*p->coll));
+	p->packet = wt_arena_get(&p->mem, WT_PACKET_MAX);
+	return p->texts && p->coll && p->packet ? 0 : -WT_E_NOMEM;
+}
+
+int wt_pack_open(struct wt_pack *p, const char *path, uint64_t cap_bytes)
+{
+	size_t frame_bytes = wt_frame_writer_size(LEVEL);
+	void *frame_mem;
+	int r;
+
+	memset(p, 0, sizeof(*p));
+	p->sink.fd = -1;
+	r = wt_arena_open(&p->mem, 32u << 20);
+	if (r == 0)
+		r = columns_open(p);
+	if (r == 0)
+		r = wt_tables_open(p);
+	if (r)
+		return r;
+	if (getrandom(p->file_id, sizeof(p->file_id), GRND_NONBLOCK) != sizeof(p->file_id)) {
+		uint64_t t[2] = {wt_tsc(), (uint64_t)wt_clock_mono_ns()};
+
+		memcpy(p->file_id, t, sizeof(t)); /* early boot: two clocks tell files apart too */
+	}
+	r = wt_sink_open(&p->sink, path, cap_bytes);
+	if (r)
+		return r;
+	frame_mem = wt_arena_get(&p->mem, frame_bytes);
+	if (frame_mem)
+		p->frame = wt_frame_writer_init(frame_mem, frame_bytes, LEVEL, p->file_id,
+						wt_sink_write, &p->sink);
+	if (!p->frame)
+		return -WT_E_NOMEM;
+	wt_ops_open(p);
+	return 0;
+}
+
+static void broken(struct wt_pack *p)
+{
+	if (p->stopped != WT_PACK_BROKEN)
+		wt_log("trace: cannot write: error %d after %llu bytes; counting goes on",
+		       p->sink.sys_errno, (unsigned long long)p->sink.pos);
+	p->stopped = WT_PACK_BROKEN;
+}
+
+/* Packs and hands over; the reserve counts as room with `tail`. */
+static int give(struct wt_pack *p, int body, void *message, int tail)
+{
+	Warptap__V1__Packet packet = WARPTAP__V1__PACKET__INIT;
+	uint64_t may_take;
+	size_t n;
+
+	packet.seq = p->seq + 1;
+	packet.body_case = (Warptap__V1__Packet__BodyCase)body;
+	packet.header = message; /* every member of the union is a pointer to its message */
+	n = protobuf_c_message_get_packed_size(&packet.base);
+	if (n > WT_PACKET_MAX - WT_PACKET_CHECK_BYTES) {
+		p->lost_packets++;
+		return -WT_E_LIMIT;
+	}
+	may_take = p->unflushed + n + SLACK(p->unflushed + n);
+	if (!wt_sink_room(&p->sink, may_take, tail))
+		return -WT_E_NOMEM;
+	protobuf_c_message_pack(&packet.base, p->packet);
+	if (wt_frame_writer_packet(p->frame, p->packet, n) != 0) {
+		broken(p);
+		return -WT_E_IO;
+	}
+	p->seq++;
+	p->segment_raw += n;
+	p->unflushed += n + WT_PACKET_CHECK_BYTES + 8;
+	return 0;
+}
+
+/* No room for rows any more: says so out of the reserve, at once, since the job may be killed before its end. */
+static void full(struct wt_pack *p)
+{
+	Warptap__V1__Loss m = WARPTAP__V1__LOSS__INIT;
+
+	wt_log("trace: no room (error %d) after %llu bytes; counting goes on", p->sink.sys_errno,
+	       (unsigned long long)p->sink.pos);
+	p->stopped = WT_PACK_FULL;
+	m.where = WARPTAP__V1__LOSS_WHERE__LOSS_WHERE_DISK;
+	if (give(p, WARPTAP__V1__PACKET__BODY_LOSS, &m, 1) == 0 &&
+	    wt_frame_writer_flush(p->frame) != 0)
+		broken(p);
+	p->unflushed = 0;
+}
+
+int wt_pack_emit(struct wt_pack *p, int body, void *message, uint64_t rows)
+{
+	int r = p->stopped ? -WT_E_IO : give(p, body, message, 0);
+
+	if (r == -WT_E_NOMEM)
+		full(p);
+	if (r)
+		p->lost_rows += rows;
+	return r;
+}
+
+int wt_pack_emit_last(struct wt_pack *p, int body, void *message)
+{
+	return p->stopped == WT_PACK_BROKEN ? -WT_E_IO : give(p, body, message, 1);
+}
+
+int wt_pack_flush(struct wt_pack *p)
+{
+	if (p->stopped)
+		return -WT_E_IO;
+	if (p->unflushed && wt_frame_writer_flush(p->frame) != 0) {
+		broken(p);
+		return -WT_E_IO;
+	}
+	p->unflushed = 0;
+	return 0;
+}
+
+void wt_pack_clock(struct wt_pack *p)
+{
+	Warptap__V1__Clocks m = WARPTAP__V1__CLOCKS__INIT;
+	struct wt_clock_row row;
+	protobuf_c_boolean stepped;
+
+	wt_clock_sample(&p->clock, &row);
+	stepped = row.stepped;
+	m.tsc = &row.tsc;
+	m.monotonic_ns = &row.monotonic_ns;
+	m.realtime_ns = &row.realtime_ns;
+	m.error_ns = &row.error_ns;
+	m.n_tsc = m.n_monotonic_ns = m.n_realtime_ns = m.n_error_ns = 1;
+	m.stepped = &stepped;
+	m.n_stepped = row.stepped ? 1 : 0;
+	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_CLOCKS, &m, 0);
+}
+
+/* Opens a segment: process, clocks, hooks. What else rows need is said before them. */
+static void segment_open(struct wt_pack *p, int64_t now_ns)
+{
+	p->segment_raw = 0;
+	p->segment_ns = p->frame_ns = now_ns;
+	wt_header_emit(p);
+	wt_pack_clock(p);
+	wt_say_ops(p);
+	wt_pack_say(p);
+}
+
+void wt_pack_begin(struct wt_pack *p)
+{
+	int64_t now_ns = wt_clock_mono_ns();
+
+	if (p->stopped)
+		return;
+	if (!p->segment_ns) {
+		segment_open(p, now_ns);
+	} else if (p->segment_raw >= SEGMENT_RAW || now_ns - p->segment_ns >= SEGMENT_NS) {
+		if (wt_frame_writer_end(p->frame, 1) != 0)
+			broken(p);
+		p->segment++;
+		segment_open(p, now_ns);
+	} else if (now_ns - p->frame_ns >= FRAME_NS) {
+		if (wt_frame_writer_end(p->frame, 0) != 0)
+			broken(p);
+		p->frame_ns = now_ns;
+	}
+}
+
+void wt_pack_close(struct wt_pack *p, int how)
+{
+	Warptap__V1__End m = WARPTAP__V1__END__INIT;
+
+	if (p->sink.fd < 0)
+		return;
+	m.how = (Warptap__V1__EndHow)how;
+	m.packets = p->seq + 1;
+	if (wt_pack_emit_last(p, WARPTAP__V1__PACKET__BODY_END, &m) == 0 &&
+	    wt_frame_writer_end(p->frame, 0) != 0)
+		broken(p);
+	wt_sink_close(&p->sink);
+}

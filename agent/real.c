@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Where the real functions are. Our own dlsym is in the way of everybody's, ours included, so libc's is dug out of
+ * its symbol table by hand (no dl* call can be trusted before that), and the next one in line asked of it: two tools
+ * that each jump straight to libc would cut each other off.
+ *
+ * libcuda is looked up by soname with RTLD_NOLOAD: its own handle sees its own symbols, while the global scope may
+ * hold another library's trampolines of the same names. NCCL can lie anywhere: next in the global scope, else in the
+ * loaded object that has it.
+ */
+#define _GNU_SOURCE
+#include "real.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent.h"
+#include "hook_table.h"
+#include "proto/wt_err.h"
+
+void *(*wt_next_dlsym)(void *handle, const char *name);
+void *(*wt_next_dlvsym)(void *handle, const char *name, const char *version);
+
+/* ---- libc's dlsym, by hand ---- */
+
+struct elf_view {
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *gnu_hash;
+	const char *soname;
+	ElfW(Addr) base;
+};
+
+static int elf_view(struct elf_view *v, const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *d = NULL;
+	ElfW(Addr) soname = 0;
+
+	memset(v, 0, sizeof(*v));
+	v->base = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			v->symbols = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_STRTAB)
+			v->strings = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_GNU_HASH)
+			v->gnu_hash = (const void *)d->d_un.d_ptr;
+		else if (d->d_tag == DT_SONAME)
+			soname = d->d_un.d_val;
+	}
+	/* The vdso keeps unrelocated addresses here, and is not what we look for. */
+	if (!v->symbols || !v->strings || !v->gnu_hash || !soname ||
+	    (ElfW(Addr))v->strings < info->dlpi_addr)
+		return 0;
+	v->soname = v->strings + soname;
+	return 1;
+}
+
+static void *elf_find(const struct elf_view *v, const char *name)
+{
+	uint32_t buckets = v->gnu_hash[0], first = v->gnu_hash[1], bloom = v->gnu_hash[2];
+	const uint32_t *bucket = v->gnu_hash + 4 + bloom * (sizeof(ElfW(Addr)) / 4);
+	const uint32_t *chain = bucket + buckets;
+	uint32_t h = 5381, i;
+
+	for (const char *p = name; *p; p++)
+		h = h * 33 + (unsigned char)*p;
+	i = buckets ? bucket[h % buckets] : 0;
+	if (i < first)
+		return NULL;
+	for (;; i++) {
+		uint32_t c = chain[i - first];
+
+		if ((c | 1) == (h | 1) && v->symbols[i].st_shndx != SHN_UNDEF &&
+		    !strcmp(v->strings + v->symbols[i].st_name, name))
+			return (void *)(v->base + v->symbols[i].st_value);
+		if (c & 1)
+			return NULL;
+	}
+}
+
+struct libc_dl {
+	void *(*dlsym)(void *, const char *);
+	void *(*dlvsym)(void *, const char *, const char *);
+};
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct libc_dl *found = arg;
+	struct elf_view v;
+
+	if (!elf_view(&v, info))
+		return 0;
+	/* Since glibc 2.34 in libc itself, before that in libdl; musl has them under this name too. */
+	if (strncmp(v.soname, "libc.", 5) && strncmp(v.soname, "libdl.", 6))
+		return 0;
+	if (!found->dlsym)
+		found->dlsym = elf_find(&v, "dlsym");
+	if (!found->dlvsym)
+		found->dlvsym = elf_find(&v, "dlvsym");
+	return found->dlsym && found->dlvsym;
+}
+
+int wt_real_init(void)
+{
+	struct libc_dl libc = {NULL, NULL};
+	void *next, *vnext;
+
+	if (__atomic_load_n(&wt_next_dlsym, __ATOMIC_ACQUIRE))
+		return 0;
+	dl_iterate_phdr(find_libc, &libc);
+	if (!libc.dlsym || !libc.dlvsym)
+		return -WT_E_NOENT;
+	/* Called from here, RTLD_NEXT is "after us": whoever interposes behind us stays in the chain. */
+	next = libc.dlsym(RTLD_NEXT, "dlsym");
+	vnext = libc.dlsym(RTLD_NEXT, "dlvsym");
+	__atomic_store_n(&wt_next_dlvsym, vnext ? (__typeof__(wt_next_dlvsym))vnext : libc.dlvsym,
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&wt_next_dlsym, next ? (__typeof__(wt_next_dlsym))next : libc.dlsym,
+			 __ATOMIC_RELEASE);
+	return 0;
+}
+
+void *wt_quiet_dlsym(void *handle, const char *name)
+{
+	void *p = wt_next_dlsym ? wt_next_dlsym(handle, name) : NULL;
+
+	if (!p)
+		dlerror(); /* the job's next dlerror() must not speak of our question */
+	return p;
+}
+
+/* ---- libraries ---- */
+
+void *wt_cuda_handle(void)
+{
+	static _Atomic(void *) handle;
+	void *h = atomic_load_explicit(&handle, memory_order_relaxed);
+
+	if (h)
+		return h;
+	h = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (h)
+		atomic_store_explicit(&handle, h,
+				      memory_order_relaxed); /* keeps it loaded, like the job */
+	else
+		dlerror();
+	return h;
+}
+
+struct nth {
+	int left;
+	char name[1024];
+	int found;
+};
+
+static int nth_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct nth *n = arg;
+
+	if (n->left-- > 0)
+		return 0;
+	snprintf(n->name, sizeof(n->name), "%s", info->dlpi_name ? info->dlpi_name : "");
+	n->found = 1;
+	return 1;
+}
+
+/* Names are copied out first: calling dlopen under dl_iterate_phdr's lock asks for trouble. */
+static void *find_loaded(const char *symbol, const char *file_prefix)
+{
+	for (int i = 0;; i++) {
+		struct nth n = {.left = i};
+		const char *base;
+		void *h, *p;
+
+		dl_iterate_phdr(nth_object, &n);
+		if (!n.found)
+			return NULL;
+		base = strrchr(n.name, '/');
+		base = base ? base + 1 : n.name;
+		if (!*base || strncmp(base, file_prefix, strlen(file_prefix)))
+			continue;
+		h = dlopen(n.name, RTLD_LAZY | RTLD_NOLOAD);
+		if (!h) {
+			dlerror();
+			continue;
+		}
+		p = wt_quiet_dlsym(h, symbol);
+		dlclose(h); /* the job holds it */
+		if (p && !wt_is_ours(p))
+			return p;
+	}
+}
+
+static void *find_nccl(const char *name)
+{
+	void *p = wt_quiet_dlsym(RTLD_NEXT, name);
+
+	if (!p)
+		p = find_loaded(name, "libnccl");
+	if (!p)
+		p = find_loaded(name, "");
+	return p;
+}
+
+static void *find_cuda(const char *name)
+{
+	void *h = wt_cuda_handle();
+
+	return h ? wt_quiet_dlsym(h, name) : NULL;
+}
+
+int wt_is_ours(const void *p)
+{
+	static _Atomic(const void *) base;
+	const void *mine = atomic_load_explicit(&base, memory_order_relaxed);
+	Dl_info info;
+
+	if (!mine) {
+		if (!dladdr((void *)wt_is_ours, &info))
+			return 0;
+		mine = info.dli_fbase;
+		atomic_store_explicit(&base, mine, memory_order_relaxed);
+	}
+	return dladdr(p, &info) && info.dli_fbase == mine;
+}
+
+static void *(*const finders[])(const char *) = {
+	[WT_LIB_CUDA] = find_cuda,
+	[WT_LIB_NCCL] = find_nccl,
+};
+
+void *wt_real(uint32_t id)
+{
+	void *p = atomic_load_explicit(&wt_slot[id], memory_order_relaxed);
+
+	if (p || wt_real_init())
+		return p;
+	p = finders[wt_hooks[id].library](wt_hooks[id].name);
+	if (p && wt_is_ours(p))
+		p = NULL; /* a handle whose scope begins with us: calling ourselves would never end */
+	if (p)
+		atomic_store_explicit(&wt_slot[id], p, memory_order_relaxed);
+	return p;
+}
+
+void *wt_real_cuda(const char *name)
+{
+	uint32_t id = wt_hook_find(name);
+
+	if (id)
+		return wt_real(id);
+	return wt_real_init() ? NULL : find_cuda(name);
+}

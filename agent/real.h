@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions behind the hooks: found in the library's own handle, never by a path. Everything here is cold: first
+ * use of a name, or the gates.
+ */
+#ifndef WT_REAL_H
+#define WT_REAL_H
+
+#include <stdint.h>
+
+/* The next dlsym and dlvsym after ours: another tool's interposer, or libc's. NULL before wt_real_init(). */
+extern void *(*wt_next_dlsym)(void *handle, const char *name);
+extern void *(*wt_next_dlvsym)(void *handle, const char *name, const char *version);
+
+/* Finds the two above without using them; 0, or -WT_E_NOENT: then the gates stay shut. Idempotent, any thread. */
+int wt_real_init(void);
+/* Handle of libcuda.so.1 as loaded by the job (never loads it); NULL = not loaded. */
+void *wt_cuda_handle(void);
+/* dlsym with the caller's dlerror state kept: NULL leaves no message behind. */
+void *wt_quiet_dlsym(void *handle, const char *name);
+/* 1 if p is one of the functions this library exports for others. */
+int wt_is_ours(const void *p);
+
+#endif

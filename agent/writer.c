@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The writer: the agent's one thread. Takes what hooks and CUPTI left in the black box to the trace file.
+ *
+ *   woken by a poke (a chunk is full, a buffer is complete, a state changed) or each second
+ *   cycle: states, chunks, buffers -> batches -> one block -> write() -> only then chunks and buffers are free again
+ *   tick (each second): CUPTI is flushed, clocks, losses, counts and cost are said
+ *   end: last flush, last drain, State, Counts, Cost, End
+ *
+ * Detached, all signals blocked, lowest priority, hooks silent for life. The job never waits for it but in
+ * wt_writer_stop(), and there no longer than it is told. It takes no lock the job can hold, and nothing the job holds
+ * is needed to make progress.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "agent/cost.h"
+#include "agent/pack.h"
+#include "agent/registry.h"
+#include "agent/totals.h"
+#include "collectors/cupti_activity.h"
+#include "collectors/cupti_record.h"
+
+#define STATES 64
+#define HELD_MAX    1024 /* buffers read whose block is not written yet: as many as the box can have */
+#define BLOCK_ROWS  1000
+#define STACK_BYTES (128u << 10)
+#define TICK_NS	    1000000000ll
+
+struct state {
+	uint64_t tsc, device_ns;
+	uint32_t level, cupti, reason, kinds;
+};
+
+static struct {
+	struct wt_pack pack;
+	struct wt_totals totals;
+	_Atomic uint32_t running; /* futex: 1 = thread lives, 2 = finished */
+	_Atomic uint32_t wake;	  /* futex: 1 = work is waiting */
+	_Atomic uint32_t closing; /* 1 + EndHow */
+	_Atomic int64_t deadline_ns;
+	atomic_flag state_lock;
+	struct state state[STATES];
+	uint32_t n_state;
+	uint32_t said_state;
+	uint64_t block; /* number of the block being filled */
+	uint64_t rows;	/* in it */
+	uint8_t *held[HELD_MAX];
+	uint32_t n_held;
+} writer = {.state_lock = ATOMIC_FLAG_INIT, .block = 1};
+
+static long futex(_Atomic uint32_t *word, int op, uint32_t val, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, val, timeout, NULL, 0);
+}
+
+void wt_writer_poke(void)
+{
+	int saved = errno;
+
+	if (atomic_exchange_explicit(&writer.wake, 1, memory_order_release) == 0 &&
+	    atomic_load_explicit(&writer.running, memory_order_relaxed) == 1)
+		futex(&writer.wake, FUTEX_WAKE, 1, NULL);
+	errno = saved;
+}
+
+/* Until poked or the time has come. */
+static void wait_until(int64_t when_ns)
+{
+	while (atomic_exchange_explicit(&writer.wake, 0, memory_order_acquire) == 0) {
+		int64_t left = when_ns - wt_clock_mono_ns();
+		struct timespec t = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+
+		if (left <= 0)
+			return;
+		futex(&writer.wake, FUTEX_WAIT, 0, &t);
+	}
+}
+
+/* ---- states ---- */
+
+void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns)
+{
+	struct state s = {.tsc = wt_tsc(),
+			  .device_ns = device_ns,
+			  .level = level > WT_LEVEL_OFF ? level - WT_LEVEL_OFF
+							: 0, /* the file counts from off = 0 */
+			  .cupti = cupti ? cupti : wt_cupti_state(),
+			  .reason = reason,
+			  .kinds = wt_cupti_kinds()};
+
+	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
+		sched_yield();
+	writer.state[writer.n_state < STATES ? writer.n_state++ : STATES - 1] = s;
+	atomic_flag_clear_explicit(&writer.state_lock, memory_order_release);
+	wt_writer_poke();
+}
+
+static void emit_states(void)
+{
+	static struct state s[STATES];
+	uint32_t n;
+
+	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
+		sched_yield();
+	n = writer.n_state;
+	memcpy(s, writer.state, n * sizeof(s[0]));
+	writer.n_state = 0;
+	atomic_flag_clear_explicit(&writer.state_lock, memory_order_release);
+	for (uint32_t i = 0; i < n; i++) {
+		Warptap__V1__State m = WARPTAP__V1__STATE__INIT;
+
+		m.tsc = s[i].tsc;
+		m.level = s[i].level;
+		m.cupti = (Warptap__V1__CuptiState)s[i].cupti;
+		m.reason = (Warptap__V1__StateReason)s[i].reason;
+		m.kinds = s[i].kinds;
+		m.device_ns = s[i].device_ns;
+		if (wt_pack_emit(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m, 0))
+			wt_pack_emit_last(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m);
+	}
+	writer.said_state |= n;
+}
+
+/* ---- rows ---- */
+
+static void see_ring(void *arg, struct wt_ring *r)
+{
+	uint64_t id = __atomic_load_n(&r->id, __ATOMIC_RELAXED);
+	uint32_t tid = __atomic_load_n(&r->tid, __ATOMIC_RELAXED);
+	uint64_t pthread = __atomic_load_n(&r->pthread, __ATOMIC_RELAXED);
+
+	if (id)
+		wt_thread_of(&writer.pack, id, tid, pthread);
+}
+
+static void see_chunk(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to)
+{
+	uint32_t known = writer.pack.threads.count;
+
+	if (!wt_thread_of(&writer.pack, c->ring, c->tid, 0) || writer.pack.threads.count != known)
+		wt_ring_each(see_ring,
+			     NULL); /* a thread that came since: its pthread is in its ring */
+	wt_pack_calls(&writer.pack, c, from, to);
+	writer.rows += to - from;
+	if (writer.rows >= BLOCK_ROWS) {
+		wt_pack_flush(&writer.pack);
+		writer.rows = 0;
+	}
+}
+
+static void see_record(void *arg, const struct wt_dev_rec *r)
+{
+	wt_pack_device(&writer.pack, r);
+}
+
+static void take_buffers(void)
+{
+	uint8_t *buf;
+	uint32_t valid, context;
+
+	while (writer.n_held < HELD_MAX && wt_buffer_next(&buf, &valid, &context)) {
+		writer.pack.unknown += wt_cupti_buffer(buf, valid, see_record, NULL);
+		writer.held[writer.n_held++] = buf;
+	}
+}
+
+/* The block is in the file, or never will be: what it was made of may be reused. */
+static void release(void)
+{
+	wt_chunk_release(writer.block, writer.block);
+	writer.block++;
+	for (uint32_t i = 0; i < writer.n_held; i++)
+		wt_buffer_release(writer.held[i]);
+	writer.n_held = 0;
+	writer.rows = 0;
+}
+
+static void cycle(int tick)
+{
+	struct wt_pack *p = &writer.pack;
+
+	wt_pack_begin(p);
+	emit_states();
+	if (tick) {
+		wt_ring_sweep();
+		wt_collectors_flush(0);
+	}
+	wt_ring_each(see_ring, NULL);
+	wt_chunk_drain(see_chunk, NULL);
+	take_buffers();
+	wt_pack_device_end(p);
+	wt_pack_collectives(p);
+	if (tick) {
+		wt_execs_review(p);
+		wt_pack_clock(p);
+		wt_totals_say(&writer.totals, p, 0);
+	}
+	wt_pack_flush(p);
+	release();
+}
+
+/* ---- end ---- */
+
+/*
+ * Order: the clock of the device first (collection ends here), then the flushes, then the rows they brought, then the
+ * totals. A context with a sticky error, or a flush that was slow before, keeps CUPTI from being forced.
+ */
+static void finish(void)
+{
+	struct wt_pack *p = &writer.pack;
+	uint32_t level = atomic_load_explicit(wt_level_word, memory_order_relaxed);
+	uint64_t device_ns = wt_cupti_timestamp();
+	int how = (int)atomic_load(&writer.closing) - 1;
+
+	cycle(0); /* what is there is safe before CUPTI is asked, which may take its time */
+	if (p->sticky)
+		wt_cupti_distrust();
+	wt_collectors_flush(0);
+	wt_collectors_stop();
+	wt_writer_state(level, wt_cupti_state(), WARPTAP__V1__STATE_REASON__STATE_REASON_EXIT,
+			device_ns);
+	cycle(0);
+	cycle(0); /* what came while the first was packing */
+	wt_pack_clock(p);
+	wt_totals_say(&writer.totals, p, 1);
+	if (wt_clock_mono_ns() > atomic_load(&writer.deadline_ns))
+		how = WARPTAP__V1__END_HOW__END_HOW_TIMEOUT;
+	wt_pack_close(p, how);
+	wt_box_close(0);
+}
+
+static void step_back(void)
+{
+	struct sched_param none = {0};
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	/* Each may be forbidden; the thread is light either way. */
+	sched_setscheduler(tid, SCHED_BATCH, &none);
+	setpriority(PRIO_PROCESS, (id_t)tid, 19);
+}
+
+static void *run(void *arg)
+{
+	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, next;
+
+	wt_silence_enter();
+	step_back();
+	if (tick_ns > TICK_NS || tick_ns <= 0)
+		tick_ns = TICK_NS;
+	wt_clock_start(&writer.pack.clock);
+	wt_cost_start(writer.pack.clock.tsc_hz);
+	cycle(0);
+	next = wt_clock_mono_ns() + tick_ns;
+	while (!atomic_load_explicit(&writer.closing, memory_order_acquire)) {
+		int64_t now;
+
+		wait_until(next);
+		now = wt_clock_mono_ns();
+		if (atomic_load_explicit(&writer.closing, memory_order_acquire))
+			break;
+		if (now >= next && !writer.said_state)
+			wt_writer_state(atomic_load(wt_level_word), wt_cupti_state(),
+					WARPTAP__V1__STATE_REASON__STATE_REASON_START, 0);
+		cycle(now >= next);
+		if (now >= next)
+			next = now + tick_ns;
+	}
+	finish();
+	atomic_store_explicit(&writer.running, 2, memory_order_release);
+	futex(&writer.running, FUTEX_WAKE, INT_MAX, NULL);
+	return NULL;
+}
+
+/* Static TLS of every library lies on a thread's stack: 128 KiB are meant to be left after it. */
+static int add_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS)
+			*(size_t *)arg += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
+	return 0;
+}
+
+static int start_thread(void)
+{
+	size_t stack = STACK_BYTES + (16u << 10);
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+	int r;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	stack += 4u << 20;
+#endif
+	dl_iterate_phdr(add_tls, &stack);
+	stack = (stack + 4095) & ~(size_t)4095;
+	if (pthread_attr_init(&attr) != 0)
+		return -WT_E_NOMEM;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, stack);
+	sigfillset(&all);
+	/* glibc's own: a raw system call would block its internal signals too, and setuid() would then hang */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	r = pthread_create(&thread, &attr, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return r ? -WT_E_NOMEM : 0;
+}
+
+int wt_writer_start(const char *trace_dir, const char *stem)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if (atomic_load(&writer.running))
+		return 0;
+	if (snprintf(path, sizeof(path), "%s/%s.wt", trace_dir, stem) >= (int)sizeof(path))
+		return -WT_E_LIMIT;
+	r = wt_pack_open(&writer.pack, path, (uint64_t)wt_config.out_mb << 20);
+	if (r) {
+		wt_log("trace: cannot open %s: error %d", path, writer.pack.sink.sys_errno);
+		return r;
+	}
+	wt_header_capture();
+	atomic_store(&writer.running, 1);
+	r = start_thread();
+	if (r) {
+		atomic_store(&writer.running, 0);
+		wt_log("trace: no thread for the writer");
+	}
+	return r;
+}
+
+int wt_writer_stop(int how, int timeout_ms)
+{
+	int64_t wait_ns = (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
+	int64_t until = wt_clock_mono_ns() + wait_ns;
+
+	if (atomic_load(&writer.running) != 1)
+		return atomic_load(&writer.running) == 2;
+	atomic_store(&writer.deadline_ns, until);
+	atomic_store_explicit(&writer.closing, 1 + (uint32_t)how, memory_order_release);
+	wt_writer_poke();
+	for (;;) {
+		int64_t left = until - wt_clock_mono_ns();
+		struct timespec t = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
+
+		if (atomic_load_explicit(&writer.running, memory_order_acquire) == 2)
+			return 1;
+		if (left <= 0)
+			return 0;
+		futex(&writer.running, FUTEX_WAIT, 1, &t);
+	}
+}

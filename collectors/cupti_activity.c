@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel, copy and memset times, and API records of an allow-list, from CUPTI's activity API.
+ *
+ *   start (job thread, inside cuInit)  load, register callbacks, enable kinds; then the clock: collection began here
+ *   request, complete (any thread)     buffers out of the black box and back: lock-free, timed, nothing else
+ *   flush (writer, each second)        what is complete comes in; dropped records are asked for
+ *   stop (writer)                      forced flush, unless a rule of caution says no
+ *
+ * No subscriber: the activity API needs none, and there is one only. Never cuptiFinalize: the library may be shared
+ * with the job's own profiler. Anything that fails here switches the collector off, and the job goes on.
+ * API records: only by the fine-grained switches (12.6 and later); all-or-nothing would record every cudaGetDevice.
+ */
+#include "collectors/cupti_activity.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/clock.h"
+#include "agent/cost.h"
+#include "collectors/collector.h"
+#include "collectors/cupti_api.h"
+#include "proto/wt_err.h"
+#include "trace.pb-c.h"
+
+#define STATE(s_)  WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_##s_
+#define REASON(r_) WARPTAP__V1__STATE_REASON__STATE_REASON_##r_
+
+#define SPILLS	    4
+#define SPILL_BYTES (256u << 10)
+#define SLOW_NS	    50000000 /* a flush slower than this is not repeated at exit */
+
+static struct {
+	_Atomic uint32_t state, kinds;
+	_Atomic uint64_t dropped, spilled, refused;
+	_Atomic int64_t flush_ns;
+	_Atomic int distrust;
+	int null_buffer_ok; /* CUPTI takes NULL for "no buffer" */
+	/* Releases before 12.9 crash when they get no buffer: these are given and what lands in them is counted. */
+	_Atomic uint32_t spill_busy;
+	_Alignas(8) uint8_t spill[SPILLS][SPILL_BYTES];
+} activity = {.state = STATE(ABSENT)};
+
+static int spill_of(const uint8_t *buf)
+{
+	uintptr_t at = (uintptr_t)buf - (uintptr_t)activity.spill;
+
+	return at < sizeof(activity.spill) ? (int)(at / SPILL_BYTES) : -1;
+}
+
+/* A spill buffer nobody holds; with all of them out, the last is shared and its records are not counted one by one. */
+static uint8_t *spill_take(void)
+{
+	uint32_t busy = atomic_load_explicit(&activity.spill_busy, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < SPILLS; i++) {
+		busy = atomic_fetch_or_explicit(&activity.spill_busy, 1u << i,
+						memory_order_acq_rel);
+		if (!(busy & 1u << i))
+			return activity.spill[i];
+	}
+	atomic_fetch_add_explicit(&activity.refused, 1, memory_order_relaxed);
+	return activity.null_buffer_ok ? NULL : activity.spill[SPILLS - 1];
+}
+
+static void CUPTIAPI buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	uint64_t begin = wt_tsc();
+	uint8_t *b = wt_buffer_take();
+
+	*max_records = 0;
+	*size = WT_CUPTI_BUFFER_BYTES;
+	if (!b) {
+		b = spill_take();
+		*size = b ? SPILL_BYTES : 0;
+		wt_writer_poke();
+	}
+	*buffer = b;
+	wt_cost_cupti(wt_tsc() - begin);
+}
+
+/* Records of a spill buffer, counted by CUPTI's own stepping: it is the only one that knows their sizes. */
+static uint64_t count_records(uint8_t *buf, size_t valid)
+{
+	CUpti_Activity *rec = NULL;
+	uint64_t n = 0;
+
+	while (wt_cupti.cuptiActivityGetNextRecord(buf, valid, &rec) == CUPTI_SUCCESS)
+		n++;
+	return n;
+}
+
+static void CUPTIAPI buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
+				     size_t size, size_t valid)
+{
+	uint64_t begin = wt_tsc();
+	int spill = spill_of(buffer);
+
+	if (!buffer) {
+		/* CUPTI got none and says so by handing back nothing */
+	} else if (spill < 0) {
+		wt_buffer_complete(buffer, valid > WT_CUPTI_BUFFER_BYTES ? 0 : (uint32_t)valid, 0);
+		wt_writer_poke();
+	} else {
+		atomic_fetch_add_explicit(&activity.spilled, count_records(buffer, valid),
+					  memory_order_relaxed);
+		atomic_fetch_and_explicit(&activity.spill_busy, ~(1u << spill),
+					  memory_order_release);
+	}
+	wt_cost_cupti(wt_tsc() - begin);
+}
+
+uint32_t wt_cupti_state(void)
+{
+	return atomic_load(&activity.state);
+}
+
+uint32_t wt_cupti_kinds(void)
+{
+	return atomic_load(&activity.kinds);
+}
+
+uint64_t wt_cupti_timestamp(void)
+{
+	uint64_t now = 0;
+
+	if (wt_cupti_state() != STATE(OURS) || wt_cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
+		return 0;
+	return now;
+}
+
+void wt_cupti_totals(struct wt_cupti_totals *ret)
+{
+	ret->dropped = atomic_load(&activity.dropped);
+	ret->spilled = atomic_load(&activity.spilled);
+	ret->refused = atomic_load(&activity.refused);
+	ret->flush_ns = atomic_load(&activity.flush_ns);
+}
+
+uint32_t wt_cupti_context_id(uint64_t context)
+{
+	uint32_t id = 0;
+
+	if (wt_cupti_state() != STATE(OURS) || !wt_cupti.cuptiGetContextId || !context ||
+	    wt_cupti.cuptiGetContextId((CUcontext)(uintptr_t)context, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+uint32_t wt_cupti_stream_id(uint64_t context, uint64_t stream)
+{
+	uint32_t id = 0;
+
+	if (wt_cupti_state() != STATE(OURS) || !wt_cupti.cuptiGetStreamIdEx || !context ||
+	    wt_cupti.cuptiGetStreamIdEx((CUcontext)(uintptr_t)context, (CUstream)(uintptr_t)stream,
+					0, &id) != CUPTI_SUCCESS)
+		return 0;
+	return id;
+}
+
+void wt_cupti_distrust(void)
+{
+	atomic_store(&activity.distrust, 1);
+}
+
+/* The collector is off from here on; hooks go on at level api. */
+static int fail(const char *what, int result)
+{
+	wt_log("cupti_activity: %s answered %d: no device times", what, result);
+	atomic_store(&activity.state, STATE(FAILED));
+	atomic_store(&activity.kinds, 0);
+	wt_writer_state(WT_LEVEL_API, STATE(FAILED), REASON(ERROR), 0);
+	return -WT_E_UNSUPPORTED;
+}
+
+/* Each call of the list by itself; 1 = API records will come. */
+static int enable_api(void)
+{
+	static const struct {
+		uint8_t runtime;
+		CUpti_CallbackId cbid;
+	} list[] = {
+#define WT_API_DRIVER(name_)   {0, CUPTI_DRIVER_TRACE_CBID_##name_},
+#define WT_API_RUNTIME(name_)  {1, CUPTI_RUNTIME_TRACE_CBID_##name_},
+#define WT_API(domain_, name_) WT_API_##domain_(name_)
+#include "collectors/cupti_api_list.def"
+#undef WT_API
+#undef WT_API_RUNTIME
+#undef WT_API_DRIVER
+	};
+	size_t refused = 0, n = sizeof(list) / sizeof(list[0]);
+
+	if (!wt_cupti.cuptiActivityEnableRuntimeApi || !wt_cupti.cuptiActivityEnableDriverApi) {
+		wt_log("cupti_activity: this CUPTI cannot select API records: joined by order "
+		       "alone");
+		return 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		CUptiResult r = list[i].runtime
+					? wt_cupti.cuptiActivityEnableRuntimeApi(list[i].cbid, 1)
+					: wt_cupti.cuptiActivityEnableDriverApi(list[i].cbid, 1);
+
+		refused += r != CUPTI_SUCCESS; /* an older release does not know the newest calls */
+	}
+	if (refused)
+		wt_log("cupti_activity: %zu of %zu calls refused for API records", refused, n);
+	return refused < n;
+}
+
+static int enable_kinds(void)
+{
+	static const struct {
+		CUpti_ActivityKind kind;
+		uint32_t bit;
+		const char *name;
+	} kinds[] = {
+		{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1, "enabling kernels"},
+		{CUPTI_ACTIVITY_KIND_MEMCPY, 2, "enabling copies"},
+		{CUPTI_ACTIVITY_KIND_MEMCPY2, 2, "enabling peer copies"},
+		{CUPTI_ACTIVITY_KIND_MEMSET, 2, "enabling memsets"},
+	};
+
+	/* API records first: no kernel record without the call that explains it. */
+	if (enable_api())
+		atomic_fetch_or(&activity.kinds, 4);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		CUptiResult r = wt_cupti.cuptiActivityEnable(kinds[i].kind);
+
+		if (r == CUPTI_SUCCESS)
+			atomic_fetch_or(&activity.kinds, kinds[i].bit);
+		else if (kinds[i].bit == 1)
+			return fail(kinds[i].name, (int)r);
+		else
+			wt_log("cupti_activity: %s answered %d", kinds[i].name, (int)r);
+	}
+	return 0;
+}
+
+static int probe(void)
+{
+	return 0; /* anything more would touch CUPTI, and start is where that is allowed */
+}
+
+static int start(void)
+{
+	uint32_t version = 0;
+	uint64_t now = 0;
+	int r;
+
+	wt_silence_enter();
+	r = wt_cupti_load();
+	if (r == -WT_E_NOENT) {
+		wt_log("cupti_activity: no libcupti found: no device times");
+		wt_writer_state(WT_LEVEL_API, STATE(ABSENT), REASON(START), 0);
+		goto out;
+	}
+	if (r) {
+		r = fail("looking up entry points", r);
+		goto out;
+	}
+	if (wt_cupti.cuptiGetVersion)
+		wt_cupti.cuptiGetVersion(&version);
+	activity.null_buffer_ok = version >= 28; /* 12.9 */
+	r = (int)wt_cupti.cuptiActivityRegisterCallbacks(buffer_request, buffer_complete);
+	if (r) {
+		r = fail("cuptiActivityRegisterCallbacks", r);
+		goto out;
+	}
+	r = enable_kinds();
+	if (r)
+		goto out;
+	atomic_store(&activity.state, STATE(OURS));
+	if (wt_cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
+		now = 0;
+	wt_writer_state(WT_LEVEL_TRACE, STATE(OURS), REASON(START), now);
+	wt_log("cupti_activity: %s, version %u, kinds %u", wt_cupti.soname, version,
+	       wt_cupti_kinds());
+out:
+	wt_silence_leave();
+	return r;
+}
+
+static void ask_dropped(void)
+{
+	size_t n = 0;
+
+	if (wt_cupti.cuptiActivityGetNumDroppedRecords &&
+	    wt_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
+		atomic_fetch_add(&activity.dropped, n);
+}
+
+static void flush(int forced)
+{
+	int64_t begin = wt_clock_mono_ns();
+
+	if (wt_cupti_state() != STATE(OURS))
+		return;
+	if (forced &&
+	    (atomic_load(&activity.distrust) || atomic_load(&activity.flush_ns) > SLOW_NS)) {
+		wt_log("cupti_activity: last flush left out: %s",
+		       atomic_load(&activity.distrust) ? "a context is lost"
+						       : "the one before was slow");
+		return;
+	}
+	wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	ask_dropped();
+	atomic_store(&activity.flush_ns, wt_clock_mono_ns() - begin);
+}
+
+static void stop(void)
+{
+	flush(1);
+	/* Kinds stay enabled and callbacks registered: switching off at exit has hung more than one release. */
+}
+
+const struct wt_collector wt_collector_cupti_activity = {
+	.name = "cupti_activity",
+	.probe = probe,
+	.start = start,
+	.flush = flush,
+	.stop = stop,
+};

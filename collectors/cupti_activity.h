@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the writer and the driver's hooks ask of the CUPTI activity collector. All answer "nothing" while it is off. */
+#ifndef WT_CUPTI_ACTIVITY_H
+#define WT_CUPTI_ACTIVITY_H
+
+#include <stdint.h>
+
+struct wt_cupti_totals {
+	uint64_t dropped; /* records CUPTI says it dropped */
+	uint64_t spilled; /* records in buffers we had to give without room to keep them */
+	uint64_t refused; /* times CUPTI got no buffer at all */
+	int64_t flush_ns; /* how long the last flush took */
+};
+
+uint32_t wt_cupti_state(void);	   /* enum CuptiState of trace.proto */
+uint32_t wt_cupti_kinds(void);	   /* State.kinds */
+uint64_t wt_cupti_timestamp(void); /* CUPTI's clock now, 0 = not known */
+void wt_cupti_totals(struct wt_cupti_totals *ret);
+/* CUPTI's ids of objects that are alive for the length of the call (best asked by the thread that made them). 0 = none. */
+uint32_t wt_cupti_context_id(uint64_t context);
+uint32_t wt_cupti_stream_id(uint64_t context, uint64_t stream);
+/* Writer, before the last flush: a context has a sticky error, CUPTI must not be asked to wait for it. */
+void wt_cupti_distrust(void);
+
+#endif
