@@ -69,4 +69,4 @@ clean: ## remove what make built (the fetched headers and Python modules stay)
 distclean: ## remove all of it
 	rm -rf $(O)
 
--include $(shell find $(O) -name '*.d' -not -path '*/cuda/*' -not -path '*/venv/*' 2>/dev/null)
+-include $(shell find $(O) -name '*.d' -not -path '$(O)/cuda/*' -not -path '$(O)/venv/*' 2>/dev/null)

@@ -7,7 +7,7 @@ libdir  := $(prefix)/lib/warptap
 incdir  := $(prefix)/include
 mandir  := $(prefix)/share/man
 pcdir   := $(prefix)/lib/pkgconfig
-MAN      = $(sort $(wildcard analyzer/*.[1-9] proto/*.[1-9] agent/*.[1-9]))
+MAN      = $(sort $(wildcard $(foreach d,analyzer analyzer/* proto agent,$(d)/*.[1-9])))
 PUBLIC   = $(sort $(wildcard include/warptap/*.h))
 
 lint: ## format, include rules, banned calls, spelling, man pages, static analysis; a build with clang

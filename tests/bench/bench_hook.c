@@ -63,7 +63,7 @@ static int by_value(const void *a, const void *b)
 
 static void time_ways(void)
 {
-	static const char *const names[] = { "pass-through", "two rdtsc", "hooked" };
+	static const char *const names[] = {"pass-through", "two rdtsc", "hooked"};
 	static int64_t ns[3][TURNS];
 
 	for (int t = 0; t < TURNS; t++)

@@ -12,8 +12,8 @@ $(O)/tests/bench/%: tests/bench/%.c $(UNIT_LIBS)
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(TEST_INC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
 
 .PHONY: bench-bins
-bench-bins: all $(BENCH_BIN)
+bench-bins: all examples $(BENCH_BIN) $(CLI_BIN)
 
 bench: setup ## measure: cost of a hooked call, bytes per event, importer speed
-	@$(SUBMAKE) bench-bins $(CLI_BIN)
+	@$(SUBMAKE) bench-bins
 	@set -e; for b in $(BENCH_RUN); do echo "== $$b"; BUILD=$(O) $$b; done

@@ -25,7 +25,8 @@ head -c $((size / 2)) "$tmp/whole.wt" >"$tmp/half.wt"
 info 3 "$tmp/half.wt" "the run was cut"
 gen killed >"$tmp/killed.wt"
 info 3 "$tmp/killed.wt" "the run was cut"
-{ head -c $((size / 2)) "$tmp/whole.wt"; printf '\377\000\377'; tail -c $((size / 2 - 3)) "$tmp/whole.wt"; } >"$tmp/middle.wt"
+{ head -c $((size / 2)) "$tmp/whole.wt"; printf '\377\000\377'; tail -c $((size / 2 - 3)) "$tmp/whole.wt"; } \
+	>"$tmp/middle.wt"
 info 3 "$tmp/middle.wt" "packets missing by number"
 { head -c $((size - 9)) "$tmp/whole.wt"; printf 'xxxxxxxxx'; } >"$tmp/tail.wt"
 info 3 "$tmp/tail.wt" "damage"
@@ -43,4 +44,5 @@ info 1 "$tmp"
 "$build/warptap" info --packets "$tmp/whole.wt" >"$tmp/all"
 "$build/warptap" info --packets "$tmp/half.wt" >"$tmp/some" || [ $? = 3 ]
 [ "$(wc -l <"$tmp/some")" -gt $(($(wc -l <"$tmp/all") / 3)) ] || fail "too little of half a file was read"
-head -n "$(wc -l <"$tmp/some")" "$tmp/all" | cmp -s - "$tmp/some" || fail "half a file is not the first half of its packets"
+head -n "$(wc -l <"$tmp/some")" "$tmp/all" | cmp -s - "$tmp/some" ||
+	fail "half a file is not the first half of its packets"

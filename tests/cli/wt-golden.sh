@@ -5,7 +5,8 @@
 set -eu
 build=${BUILD:-build}
 for f in tests/golden/v*/*.wt; do
-	"$build/warptap" info --packets "$f" | diff -u "${f%.wt}.packets" - || { echo "FAIL: $f reads differently"; exit 1; }
+	"$build/warptap" info --packets "$f" | diff -u "${f%.wt}.packets" - ||
+		{ echo "FAIL: $f reads differently"; exit 1; }
 	"$build/warptap" info "$f" >/dev/null || { echo "FAIL: $f: exit $?"; exit 1; }
 	echo "ok: $f"
 done

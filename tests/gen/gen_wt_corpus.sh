@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the fuzz seeds of tests/fuzz/corpus/{frame,wt}. Those of wt are packets alone, each behind a length of two bytes.
+# Makes the fuzz seeds of tests/fuzz/corpus/{frame,wt}. Those of wt are packets alone, each behind two bytes of length.
 # usage: tests/gen/gen_wt_corpus.sh [BUILD]     from the repository's root
 set -eu
 gen=${1:-build}/tests/gen/gen_wt

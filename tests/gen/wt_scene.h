@@ -2,7 +2,8 @@
 /*
  * A small job written as a trace, with what is wrong in it chosen by the caller: for unit tests, the golden file, bad
  * files and fuzz seeds. The same scene gives the same packets. Everything is laid out call by call first (struct
- * wt_scene_call), then written as the agent would write it, one block a step; the calls are the truth tests compare with.
+ * wt_scene_call), then written as the agent would write it, one block a step; the calls are the truth tests compare
+ * with.
  */
 #ifndef WT_SCENE_H
 #define WT_SCENE_H
@@ -59,7 +60,7 @@ struct wt_scene {
 		lose_to; /* calls whose API and device records are lost, as if in one buffer */
 	uint32_t rows_from, rows_to; /* calls whose host row is lost */
 	uint32_t in_flight;	     /* calls at the end whose records have not come */
-	int every;				  /* also the packets that no call of the scene makes */
+	int every;		     /* also the packets that no call of the scene makes */
 	int step_clock;		     /* REALTIME is set forward by a second in the middle */
 	int32_t rank;
 	/* What it is. */
@@ -640,7 +641,7 @@ static inline void sc_write_collectives(struct wt_scene *s, uint32_t from, uint3
 	SC_EMIT(s, COLLECTIVES, &m);
 }
 
-static inline void sc_write_counts(struct wt_scene *s, uint32_t upto, uint64_t ns)
+static inline void sc_write_counts(struct wt_scene *s, uint32_t until, uint64_t ns)
 {
 	static const uint32_t kind_of[SC_OPS] = {0, 1, 3, 4, 2, 10, 10, 5, 15, 11};
 	static uint32_t context[16], kind[16], state[16];
@@ -652,7 +653,7 @@ static inline void sc_write_counts(struct wt_scene *s, uint32_t upto, uint64_t n
 		for (uint32_t st = 0; st < 3; st++) {
 			uint64_t sum = 0;
 
-			for (uint32_t i = 0; i < upto; i++) {
+			for (uint32_t i = 0; i < until; i++) {
 				const struct wt_scene_call *c = &s->call[i];
 				uint32_t is = c->status ? 2 : c->flags & 1 ? 1 : 0;
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: fast
+# warptap run: output, exit codes and signals are the command's; what it says at the end is true; usage errors are told.
+set -eu
+B=$(realpath "${BUILD:-build}"); W=$B/warptap
+T=$(mktemp -d); trap 'rm -rf "$T"' EXIT; cd "$T"
+unset LD_PRELOAD WARPTAP_DIR WARPTAP_LEVEL || :
+die() { echo "FAIL: $*"; cat "$T/out" "$T/err" 2>/dev/null; exit 1; }
+run() { # EXPECTED_RC ARGS...
+	local want=$1 rc=0; shift
+	{ "$W" run "$@" >out 2>err </dev/null; } 2>/dev/null || rc=$?
+	[ $rc = "$want" ] || die "run $*: exit $rc, not $want"
+}
+mkdir lib; ln -s "$B/tests/cli/libfakecuda.so" lib/libcuda.so.1
+export WARPTAP_CUPTI=0
+
+# Without CUDA: nothing of ours in the output, no folder left.
+run 0 -o d -- /bin/echo hello; [ "$(cat out)" = hello ] && [ ! -e d ] || die "echo"
+grep -qx 'warptap: no process used CUDA: nothing was recorded' err || die "it does not say that nothing was recorded"
+run 5 -q -o d sh -c 'exit 5'; [ ! -s err ] && [ ! -e d ] || die "-q"
+run 143 -q sh -c 'kill -TERM $$'
+run 137 -q sh -c 'kill -KILL $$'
+run 127 -q no-such-command; grep -q 'cannot run no-such-command: No such file' err || die "not found"
+run 126 -q /etc/passwd; grep -q 'Permission denied' err || die "not executable"
+[ -z "$(ls -d warptap-* 2>/dev/null)" ] || die "left a folder"
+# It ends by the signal itself, not by a code that means it.
+python3 - "$W" <<'P' || die "not ended by the signal"
+import signal, subprocess, sys, time
+p = subprocess.run([sys.argv[1], "run", "-q", "sh", "-c", "kill -USR1 $$"])
+assert p.returncode == -signal.SIGUSR1, p.returncode
+# A signal sent to warptap alone reaches the command.
+p = subprocess.Popen([sys.argv[1], "run", "-q", "python3", "-c", """
+import signal, sys
+signal.signal(signal.SIGTERM, lambda *a: sys.exit(9))
+print("ready", flush=True)
+signal.pause()"""], stdout=subprocess.PIPE)
+assert p.stdout.readline() == b"ready\n"
+p.terminate()
+assert p.wait(20) == 9, p.returncode
+P
+# Input goes through, and what was preloaded stays.
+[ "$(echo text | LD_PRELOAD=$B/tests/cli/libother_preload.so OTHER_TELLS=1 "$W" run -q -- sh -c 'read x; echo $x' 2>err)" = text ] || die "stdin"
+grep -q 'other: 0 memsets, 7' err || die "the job's own preload is gone"
+LD_PRELOAD=$B/tests/cli/libother_preload.so "$W" run -q -- sh -c 'echo $LD_PRELOAD' >out
+[ "$(cat out)" = "$B/libwarptap.so:$B/tests/cli/libother_preload.so" ] || die "ours is not first"
+
+# With CUDA: a trace, and the command that shows it.
+export LD_LIBRARY_PATH=$T/lib
+run 0 -o deep/er -- "$B/tests/cli/gate_client" gpa2 calls
+[ "$(cat out)" = 'launched 5' ] && [ "$(ls deep/er | sed 's/.*\.//')" = wt ] || die "recorded: $(ls deep/er)"
+grep -qx 'warptap: 1 trace in deep/er' err && grep -qx 'warptap: to see it: warptap report deep/er' err || die "the end"
+run 0 -o two -- sh -c "'$B/tests/cli/gate_client' gpa2 calls; '$B/tests/cli/gate_client' dlsym calls"
+grep -q '2 traces in two' err || die "two processes"
+END=kill run 137 -o cut -- "$B/tests/cli/gate_client" gpa2 calls
+grep -q '1 process did not end by itself' err || die "a killed process"
+run 0 -- "$B/tests/cli/gate_client" gpa2 calls; ls -d warptap-2* >/dev/null || die "the default folder"
+run 0 -o lv --level count -- sh -c 'echo $WARPTAP_LEVEL; cd /; echo $WARPTAP_DIR'
+[ "$(cat out)" = "count
+$T/lv" ] || die "environment"
+unset LD_LIBRARY_PATH
+
+# The simulated device.
+printf '[device]\nname = a100\n' >my.scenario
+run 0 -q -o sim --sim h100,devices=2,scenario=my.scenario -- sh -c 'env | grep -E "^(SIMGPU|LD_LIBRARY)" | sort'
+[ "$(cat out)" = "LD_LIBRARY_PATH=$B/simgpu/lib
+SIMGPU_DEVICE=h100
+SIMGPU_DEVICES=2
+SIMGPU_SCENARIO=$T/my.scenario
+SIMGPU_TRUTH=$T/sim" ] || die "--sim"
+
+# Wrong usage.
+run 2; grep -q 'no command' err || die "no command"
+run 2 --bogus true; grep -q 'unknown option --bogus' err || die "unknown option"
+run 2 -o; grep -q 'missing after -o' err || die "no value"
+run 2 --level loud true; grep -q 'expected trace, api, count or off' err || die "level"
+run 2 --sim h100,devices=0 true; grep -q 'from 1 to 64' err || die "devices"
+run 2 --sim h100,speed=9 true; grep -q 'expected scenario=FILE or devices=N' err || die "sim option"
+run 2 --sim ../x true; grep -q 'expected a device' err || die "sim device"
+run 1 --sim h100,scenario=none true; grep -q 'scenario none: No such file' err || die "scenario"
+run 1 -o /proc/no true; grep -q 'cannot make /proc/no' err || die "folder"
+run 0 --help; grep -q '^usage: warptap run' out || die "help"
+echo ok

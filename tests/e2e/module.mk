@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# End to end: a real program on the simulated device, its trace and report held against the simulator's truth.
+$(O)/tests/e2e/join_check: tests/e2e/join_check.c $(O)/libwt_analyzer.a $(O)/libwt_proto.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $(INC) -Ianalyzer $(LDFLAGS) -o $@ $< $(O)/libwt_analyzer.a $(O)/libwt_proto.a \
+		-lprotobuf-c -lzstd -lisal -lm
+
+TEST_PROGRAMS += $(O)/tests/e2e/join_check
