@@ -148,6 +148,8 @@ static void take_marker(struct wt_frame_reader *r)
 /* 1 = the marker of a frame was read, 0 = the file ends. */
 static int find_marker(struct wt_frame_reader *r)
 {
+	int skipped = 0;
+
 	for (;;) {
 		size_t avail = ensure(r, WT_FRAME_MARKER_BYTES), skip;
 		size_t n = avail < PATTERN_BYTES ? avail : PATTERN_BYTES;
@@ -155,7 +157,8 @@ static int find_marker(struct wt_frame_reader *r)
 
 		if (!avail)
 			return 0;
-		if (!memcmp(r->in + r->in_pos, pattern, n)) {
+		/* a few bytes of a marker at the very end mean something only where a marker had to be */
+		if ((n == PATTERN_BYTES || !skipped) && !memcmp(r->in + r->in_pos, pattern, n)) {
 			if (avail >= WT_FRAME_MARKER_BYTES) {
 				take_marker(r);
 				return 1;
@@ -167,6 +170,7 @@ static int find_marker(struct wt_frame_reader *r)
 			return 0;
 		}
 		fault(r, here(r), "expected the marker of frame %u", r->next_frame);
+		skipped = 1;
 		skip = before_marker(r, &found);
 		r->in_pos += skip;
 		r->damage.bytes_skipped += skip;

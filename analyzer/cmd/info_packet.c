@@ -23,7 +23,7 @@ const ProtobufCMessage *wt_info_body(const Warptap__V1__Packet *p, const char **
 	if (!f)
 		return NULL;
 	*ret_name = f->name;
-	return AT(p, f->offset, const ProtobufCMessage *);
+	return AT(p, f->offset, ProtobufCMessage *);
 }
 
 size_t wt_info_rows(const ProtobufCMessage *m)
@@ -142,7 +142,7 @@ static void print_column(FILE *out, const ProtobufCMessage *m, const ProtobufCFi
 			 size_t width)
 {
 	size_t n = AT(m, f->quantifier_offset, size_t), keep;
-	const void *p = AT(m, f->offset, const void *);
+	const void *p = AT(m, f->offset, void *);
 	struct wt_strbuf line = {0};
 
 	wt_strbuf_addf(&line, "    %s[%zu]:", f->name, n);

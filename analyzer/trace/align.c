@@ -50,8 +50,8 @@ static int fits(const struct align *a, size_t h, size_t r)
 }
 
 /*
- * Ids between record r and the one before it: fewer than this many calls of ours lie between. Record nr is the known pair
- * behind, if there is one.
+ * Ids between record r and the one before it: fewer than this many calls of ours lie between. Record nr is the known
+ * pair behind, if there is one.
  */
 static uint64_t jump(const struct align *a, size_t r)
 {

@@ -14,6 +14,7 @@ __thread struct sim_bracket sim_bracket __attribute__((tls_model("initial-exec")
 static int never_alive; /* until cuInit maps the page */
 volatile int *sim_alive = &never_alive;
 bool sim_torn_down;
+bool sim_truth_calls;
 static atomic_uint correlations;
 
 void sim_bracket_open(void)

@@ -7,7 +7,9 @@
 #define SIM_CALL_H
 
 #include "simgpu/core/sim_export.h"
+#include "simgpu/core/sim_base.h"
 #include "simgpu/core/sim_sink.h"
+#include "simgpu/core/sim_truth.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,6 +32,7 @@ extern const unsigned int sim_n_calls;
 struct sim_bracket {
 	uint32_t depth, correlation;
 	int64_t start_ns; /* 0 = no sink when it opened */
+	int64_t call_ns;  /* start of the driver call, while the truth lists calls */
 	uint8_t per_thread;
 };
 extern __thread struct sim_bracket sim_bracket __attribute__((tls_model("initial-exec")));
@@ -39,7 +42,8 @@ extern __thread struct sim_bracket sim_bracket __attribute__((tls_model("initial
  * child of an initialised process it reads 0.
  */
 extern volatile int *sim_alive;
-extern bool sim_torn_down; /* by exit: calls answer CUDA_ERROR_DEINITIALIZED */
+extern bool sim_truth_calls; /* scenario [truth] calls = 1: a row for each driver call */
+extern bool sim_torn_down;   /* by exit: calls answer CUDA_ERROR_DEINITIALIZED */
 
 void sim_bracket_open(void);
 void sim_bracket_close(enum sim_domain domain, uint32_t cbid, int32_t result);
@@ -53,6 +57,8 @@ static inline void sim_call_enter(struct sim_call *c)
 	if (sim_bracket.depth++ == 0)
 		sim_bracket_open();
 	sim_bracket.per_thread = c->per_thread;
+	if (__builtin_expect(sim_truth_calls, 0))
+		sim_bracket.call_ns = sim_now_ns();
 }
 
 static inline bool sim_call_refused(struct sim_call *c, CUresult *ret)
@@ -62,6 +68,8 @@ static inline bool sim_call_refused(struct sim_call *c, CUresult *ret)
 
 static inline void sim_call_exit(struct sim_call *c, CUresult r)
 {
+	if (__builtin_expect(sim_truth_calls, 0))
+		sim_truth_call(c->name, sim_bracket.call_ns, sim_bracket.correlation, (int)r);
 	if (--sim_bracket.depth == 0 && sim_bracket.start_ns)
 		sim_bracket_close(SIM_DRIVER, c->cbid, (int32_t)r);
 }

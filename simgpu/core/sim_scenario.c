@@ -32,6 +32,7 @@ static const struct {
 	{"nccl", NULL},
 	{"cupti", NULL},
 	{"fail", NULL},
+	{"truth", " calls "},
 };
 
 static int section_index(const char *name)
@@ -135,7 +136,7 @@ static int parse_line(char *line, int number, int *section, char *err, size_t er
 		*section = end ? section_index(trim(line + 1)) : -1;
 		if (*section < 0) {
 			snprintf(err, err_bytes,
-				 "line %d: unknown section \"%.40s\"; known: device kernel "
+				 "line %d: unknown section \"%.40s\"; known: device kernel truth "
 				 "straggler model nccl cupti fail",
 				 number, line + 1);
 			return -1;

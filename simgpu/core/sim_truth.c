@@ -110,6 +110,19 @@ void sim_truth_op(const struct sim_op *op)
 	row(s, op->tag, op->name ? op->name : "");
 }
 
+void sim_truth_call(const char *name, int64_t start_ns, uint32_t correlation, int result)
+{
+	char s[256];
+
+	if (truth.fd < 0 || !start_ns)
+		return;
+	snprintf(s, sizeof(s),
+		 "call\t%d\t0\t0\t0\t%u\t0\t0\t0\t%lld\t%lld\t0,0,0\t0,0,0\t0\t0\t%u\t", result,
+		 correlation, (long long)start_ns, (long long)sim_now_ns(),
+		 (unsigned)syscall(SYS_gettid));
+	row(s, "", name);
+}
+
 void sim_truth_flush(void)
 {
 	if (truth.fd < 0)

@@ -66,6 +66,8 @@ static CUresult start(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED || madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
 		return complain("cannot map a page that a fork wipes");
+	sim_truth_calls = sim_scenario_get("truth.calls") && getenv("SIMGPU_TRUTH") &&
+			  !strcmp(sim_scenario_get("truth.calls"), "1");
 	note_devices();
 	atexit(at_exit);
 	*page = 1;

@@ -6,6 +6,7 @@
  * an independent judge here.
  *
  * usage: join_check DIR [allowed unjoined]      prints "N operations, N joined, 0 wrong"; exit 1 if any is wrong
+ * JOIN_DUMP=FILE lists what arrived: pid, correlation, start, one operation a line.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -27,6 +28,7 @@ struct row {
 };
 
 static struct row *rows;
+static FILE *dump;
 static size_t nrows, wrong, joined, total, complaints;
 
 static int by_correlation(const void *a, const void *b)
@@ -187,9 +189,15 @@ static void check_trace(const char *dir, const char *name)
 			continue;
 		snprintf(path, sizeof(path), "%s/truth.%" PRId64 ".tsv", dir, tl->processes[p].pid);
 		load_truth(path);
-		for (size_t i = 0; i < tl->nops; i++)
-			if (tl->ops[i].process == p)
-				check_op(tl, &tl->ops[i]);
+		for (size_t i = 0; i < tl->nops; i++) {
+			if (tl->ops[i].process != p)
+				continue;
+			check_op(tl, &tl->ops[i]);
+			if (dump)
+				fprintf(dump, "%" PRId64 " %" PRIu64 " %" PRId64 "\n",
+					tl->processes[p].pid, tl->ops[i].correlation,
+					tl->ops[i].start_ns);
+		}
 	}
 	wt_timeline_free(tl);
 }
@@ -204,12 +212,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: join_check DIR [allowed unjoined]\n");
 		return 2;
 	}
+	if (getenv("JOIN_DUMP"))
+		dump = fopen(getenv("JOIN_DUMP"), "w");
 	while ((e = readdir(d))) {
 		size_t n = strlen(e->d_name);
 		if (n > 3 && !strcmp(e->d_name + n - 3, ".wt"))
 			check_trace(argv[1], e->d_name);
 	}
 	closedir(d);
+	if (dump)
+		fclose(dump);
 	free(rows);
 	printf("%zu operations, %zu joined, %zu wrong\n", total, joined, wrong);
 	return wrong || !joined || total - wrong - joined > allowed;

@@ -3,9 +3,10 @@
 """Holds `warptap report --json DIR` against the simulator's truth in DIR, by an implementation of its own.
 
 Everything made of device times must be equal to the nanosecond; leaves cut by host stamps within 2 us a boundary.
-usage: truth_check.py WARPTAP DIR [--missing]      --missing: activity buffers were lost on purpose
+usage: truth_check.py WARPTAP DIR [--missing FILE]      activity buffers were lost on purpose; FILE lists what arrived
+(JOIN_DUMP of join_check)
 """
-import csv
+import bisect
 import glob
 import json
 import os
@@ -16,6 +17,7 @@ from collections import defaultdict
 
 def load_truth(path):
     ops, notes = [], defaultdict(list)
+    notes["calls"] = defaultdict(list)
     with open(path, newline="") as f:
         lines = [l for l in f if l.strip()]
     cols = lines[0].lstrip("# ").rstrip("\n").split("\t")
@@ -30,6 +32,8 @@ def load_truth(path):
             for k in ("device", "context", "stream", "correlation", "submit_ns", "start_ns", "end_ns", "bytes", "tid"):
                 r[k] = int(r[k] or 0)
             ops.append(r)
+        elif r["row"] == "call":
+            notes["calls"][int(r["tid"])].append((int(r["start_ns"]), int(r["end_ns"]), r["name"]))
         elif r["row"] == "note":
             notes[r["kind"]].append(r["name"])
     return ops, notes
@@ -59,6 +63,78 @@ def state(op):
     if "spin_kernel" in op["name"]:
         return "spin"
     return "compute"
+
+
+def holes(ops, arrived):
+    """Per stream: from the end of the last received record before the first missing one to the next received start."""
+    out = []
+    streams = defaultdict(list)
+    for op in ops:
+        streams[(op["device"], op["context"], op["stream"])].append(op)
+    for rows in streams.values():
+        rows.sort(key=lambda o: o["start_ns"])
+        last_end, first_missing = None, None
+        for op in rows:
+            if (op["correlation"], op["start_ns"]) in arrived:
+                if first_missing is not None and last_end is not None:
+                    out.append((last_end, op["start_ns"]))
+                first_missing = None
+                last_end = op["end_ns"]
+            elif first_missing is None:
+                first_missing = op
+        if first_missing is not None:
+            return None  # ends in a hole: a covering synchronise bounds it, which the truth does not list
+    return out
+
+
+def check_holes(truths, devices, arrived, w0, w1, eq):
+    for pid, (ops, _) in truths.items():
+        got = holes(ops, arrived[pid])
+        if got is None:
+            sys.exit("pid %d: the run ends in a hole: let it go on longer after the lost buffer" % pid)
+        dev = ops[0]["device"]
+        recorded = [(o["start_ns"], o["end_ns"]) for o in ops if (o["correlation"], o["start_ns"]) in arrived[pid]]
+        recorded = clip(recorded, w0, w1)
+        both = union(recorded + clip(got, w0, w1))
+        eq("device %d E1" % dev, devices[dev]["leaves_ns"]["E1"], both - union(recorded))
+        eq("device %d leaves" % dev, sum(devices[dev]["leaves_ns"].values()), w1 - w0)
+
+
+BLOCKING = ("cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2")
+SLACK_NS = 2000  # a boundary
+
+
+def check_gaps(dev, ops, notes, leaves, w0, w1, eq):
+    """The host's and the queue's part of every gap, by the truth's own call stamps."""
+    calls = {tid: sorted(rows) for tid, rows in notes["calls"].items()}
+    starts = {tid: [c[0] for c in rows] for tid, rows in calls.items()}
+    ends = {tid: [c for c in rows if c[2].split("_ptsz")[0] in BLOCKING] for tid, rows in calls.items()}
+    host = queue = woken = boundaries = 0
+    busy_until = None
+    for op in sorted(ops, key=lambda o: (o["start_ns"], o["submit_ns"])):
+        if busy_until is not None and op["start_ns"] > busy_until:
+            s, e = max(busy_until, w0), min(op["start_ns"], w1)
+            first = min((o for o in ops if o["start_ns"] == op["start_ns"]), key=lambda o: o["submit_ns"])
+            rows = calls[first["tid"]]
+            i = bisect.bisect_right(starts[first["tid"]], first["submit_ns"]) - 1
+            a0 = rows[i][0]
+            h = max(0, min(a0, e) - s)
+            host += h
+            queue += (e - s) - h
+            if h:
+                boundaries += 1
+                for b0, b1, _ in ends[first["tid"]]:
+                    if b0 < s < b1:
+                        woken += min(b1, s + h) - s
+                        boundaries += 1
+        busy_until = max(busy_until or 0, op["end_ns"])
+    got_host = sum(leaves[k] for k in ("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D12", "D13", "E2", "E3"))
+    got_queue = sum(leaves[k] for k in ("D9", "D10", "D11", "D14"))
+    print("device %d: %d host boundaries; host %d (truth %+d), queue %d (truth %+d), wake-ups %d (truth %+d)" %
+          (dev, boundaries, got_host, host - got_host, got_queue, queue - got_queue, leaves["D6"], woken - leaves["D6"]))
+    eq("device %d has host gaps" % dev, boundaries > 20, True)
+    for what, a, b in (("host part", got_host, host), ("queue part", got_queue, queue), ("D6", leaves["D6"], woken)):
+        eq("device %d %s within %d us" % (dev, what, boundaries * SLACK_NS // 1000), abs(a - b) <= boundaries * SLACK_NS, True)
 
 
 def main():
@@ -135,6 +211,9 @@ def main():
         eq("device %d A" % dev, sum(v for k, v in leaves.items() if k[0] == "A"), d["compute_ns"])
         eq("device %d C" % dev, sum(v for k, v in leaves.items() if k[0] == "C"), d["copy_exposed_ns"])
         eq("device %d E1" % dev, leaves["E1"], 0)
+        pids = [p for p, (o, _) in truths.items() if o[0]["device"] == dev]
+        if len(pids) == 1 and truths[pids[0]][1]["calls"]:
+            check_gaps(dev, ops, truths[pids[0]][1], leaves, w0, w1, eq)
     comp = rep["completeness"]
     allops = [o for ops, _ in truths.values() for o in ops if not int(o["graph"] or 0)]
     eq("counted launches", comp["counted"]["launch"], sum(o["kind"] == "kernel" for o in allops))
@@ -145,11 +224,19 @@ def main():
         eq("missing", comp["missing"], 0)
         eq("in flight", comp["in_flight"], 0)
     else:
-        lost = sum(int(x.split()[0]) for _, n in truths.values() for x in n["lost_ops"])
+        lost = 0
+        for _, notes in truths.values():
+            for text in notes["lost_buffer"]:
+                n = dict(x.split("=") for x in text.split())
+                lost += int(n["kernel"]) + int(n["copy"]) + int(n["memset"])
         eq("missing", comp["missing"], lost)
         if not lost:
             bad.append("the scenario lost nothing")
-        eq("E1 is booked", any(d["leaves_ns"]["E1"] > 0 for d in rep["devices"]), True)
+        arrived = defaultdict(set)
+        for l in open(sys.argv[sys.argv.index("--missing") + 1]):
+            pid, correlation, start = map(int, l.split())
+            arrived[pid].add((correlation, start))
+        check_holes(truths, devices, arrived, w0, w1, eq)
     for b in bad:
         print(b)
     print("%d differences" % len(bad))

@@ -304,6 +304,28 @@ static void host_rows_lost(void **state)
 	wt_scene_release(&s);
 }
 
+/* Host rows and records lost at once: the length of a hole proves nothing, so nothing behind it is joined. */
+static void both_sides_lost(void **state)
+{
+	struct wt_scene s = {.steps = 60,
+			     .kernels = 24,
+			     .threads = 1,
+			     .lose_from = 500,
+			     .lose_to = 730,
+			     .rows_from = 560,
+			     .rows_to = 900,
+			     .rank = -1};
+	struct seen e;
+
+	wt_scene_make(&s);
+	e = read_scene(&s);
+	assert_int_equal(e.wrong, 0);
+	assert_true(e.joined > 300);
+	assert_int_equal(e.joined + e.single, records_of(&s));
+	wt_timeline_free(e.tl);
+	wt_scene_release(&s);
+}
+
 static void killed(void **state)
 {
 	struct wt_scene s = {
@@ -420,6 +442,7 @@ int main(void)
 		cmocka_unit_test(holes_lie_where_records_are_missing),
 		cmocka_unit_test(without_api_records),
 		cmocka_unit_test(host_rows_lost),
+		cmocka_unit_test(both_sides_lost),
 		cmocka_unit_test(killed),
 		cmocka_unit_test(no_device_records),
 		cmocka_unit_test(the_clock_is_set),

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: fast
+# Two ranks of the example, recorded unmodified on the simulator: the ledger equals the truth to the nanosecond, every
+# operation hangs on the call that made it, and every one is accounted for.
+set -eu
+B=${BUILD:-build}
+d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
+{ cat examples/train2/demo.scenario; printf '\n[truth]\ncalls = 1\n'; } >"$d/scenario"
+"$B/warptap" run -q -o "$d/plain" --sim h100,devices=2,scenario="$d/scenario" -- \
+	"$B/examples/train2/train2" --ranks 2 --steps 30
+python3 tests/e2e/truth_check.py "$B/warptap" "$d/plain"
+"$B/tests/e2e/join_check" "$d/plain"
+[ "$(ls "$d"/plain/*.wt | wc -l)" = 2 ] || { echo "not one trace a rank"; exit 1; }
+[ -z "$(find "$d/plain" -name '*.ring')" ] || { echo "a black box was left behind by a clean exit"; exit 1; }
