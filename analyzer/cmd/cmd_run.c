@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,6 +400,15 @@ static int ends_with(const char *s, const char *end)
 	return n > m && !strcmp(s + n - m, end);
 }
 
+/* File times come from a clock that moves in ticks: they may lag behind ours by one. */
+static int is_older(const struct timespec *file, const struct timespec *start)
+{
+	int64_t ns = ((int64_t)start->tv_sec - file->tv_sec) * 1000000000 + start->tv_nsec -
+		     file->tv_nsec;
+
+	return ns > 20000000;
+}
+
 /* Only what this run left: the folder may have been there before. */
 static struct found look(const struct run *run)
 {
@@ -410,7 +420,7 @@ static struct found look(const struct run *run)
 		struct stat st;
 
 		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    st.st_mtim.tv_sec + 1 < run->start.tv_sec)
+		    is_older(&st.st_mtim, &run->start))
 			continue;
 		f.traces += ends_with(e->d_name, ".wt");
 		f.cut += ends_with(e->d_name, ".ring");

@@ -184,15 +184,28 @@ static int add_collectives(struct wt_report *r)
 	return err;
 }
 
+#define LEVEL_TRACE 3
+
 static void add_counts(struct wt_report *r)
 {
 	uint64_t due = 0, timed = 0;
 	int any = 0;
 
+	/* A kind our own hooks watched and never saw is 0, not unknown. */
+	for (size_t p = 0; p < r->tl->nprocesses; p++)
+		for (int k = 0; k < WT_COUNT_KINDS && r->tl->processes[p].level > 0; k++)
+			r->counted[k] = 1;
 	for (size_t i = 0; i < r->tl->ncounts; i++) {
 		const struct wt_count *c = &r->tl->counts[i];
 		struct wt_count *sum = &r->counts[c->kind];
+		int level = r->tl->processes[c->process].level;
 
+		/* Below level trace nothing is expected to arrive: counted, and no share of it. */
+		if (c->kind != WT_COUNT_COLLECTIVE && (level < 0 || level >= LEVEL_TRACE)) {
+			any = 1;
+			due += c->counted - c->in_flight - c->device_error;
+			timed += c->timed;
+		}
 		r->counted[c->kind] = 1;
 		sum->counted += c->counted;
 		sum->timed += c->timed;
@@ -213,9 +226,6 @@ static void add_counts(struct wt_report *r)
 		/* Collectives are covered by the launches and copies they make. */
 		if (!r->counted[k] || k == WT_COUNT_COLLECTIVE)
 			continue;
-		any = 1;
-		due += c->counted - c->in_flight - c->device_error;
-		timed += c->timed;
 		r->missing += c->missing + c->dropped_agent + c->dropped_cupti;
 		r->in_flight += c->in_flight;
 		r->device_error += c->device_error;

@@ -95,10 +95,12 @@ static void hole_text(const struct wt_report *r, const struct wt_hole *h, struct
 void wt_completeness_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	wt_text_heading(r, out, "Completeness");
-	if (r->share < 0)
+	if (r->share < 0 && !r->counted[WT_COUNT_LAUNCH])
 		wt_strbuf_adds(
 			out,
 			"  the file counts nothing; what is missing from it cannot be known\n");
+	else if (r->share < 0)
+		wt_strbuf_adds(out, "  counted only: device activity was not recorded\n");
 	for (int k = 0; k < WT_COUNT_KINDS; k++) {
 		const struct wt_count *c = &r->counts[k];
 
@@ -111,8 +113,12 @@ void wt_completeness_text(const struct wt_report *r, struct wt_strbuf *out)
 				       wt_count_name(k), c->counted);
 			continue;
 		}
-		wt_strbuf_addf(out, "  %-13s%10" PRIu64 " counted = %" PRIu64 " timed",
-			       wt_count_name(k), c->counted, c->timed);
+		wt_strbuf_addf(out, "  %-13s%10" PRIu64 " counted", wt_count_name(k), c->counted);
+		if (r->share < 0) {
+			wt_strbuf_addc(out, '\n');
+			continue;
+		}
+		wt_strbuf_addf(out, " = %" PRIu64 " timed", c->timed);
 		if (c->untimed)
 			wt_strbuf_addf(out, " + %" PRIu64 " untimed", c->untimed);
 		if (c->dropped_agent)

@@ -51,7 +51,9 @@ static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 			kernels += r->ledger->devices[d].kernels.count;
 			without += r->ledger->devices[d].kernels.without_launch;
 		}
-		wt_strbuf_adds(out, "not known: the file counts nothing");
+		wt_strbuf_adds(out, r->counted[WT_COUNT_LAUNCH]
+					    ? "calls counted, device activity not recorded"
+					    : "not known: the file counts nothing");
 		if (without)
 			wt_strbuf_addf(out,
 				       "; %" PRIu64 " of %" PRIu64 " kernels have no launch record",

@@ -21,7 +21,7 @@ void wt_trace_process(struct wt_trace *t)
 	p->name = t->program;
 	p->host = t->host;
 	p->ended = t->ended;
-	p->level = t->level > 0 ? t->level : t->records.n ? 3 : t->rows.n ? 2 : 1;
+	p->level = t->level >= 0 ? t->level : t->records.n ? 3 : t->rows.n ? 2 : 1;
 	if (first) {
 		p->collect_start_ns =
 			first->on_ns ? first->on_ns : wt_clockline_ns(&t->clock, first->on_tsc);

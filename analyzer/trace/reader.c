@@ -70,13 +70,9 @@ static void note_counted_losses(struct wt_trace *t)
 
 static void add_notes(struct wt_trace *t)
 {
+	static const char *const names[] = {"off", "count", "api"};
 	uint32_t steps = wt_clockline_steps(&t->clock);
 
-	if (!t->ended)
-		wt_builder_note(t->b,
-				"pid %" PRIu64 ": the run was cut (killed, or replaced by exec): "
-				"what was flushed until then is reported",
-				t->pid);
 	if (t->how == WT_PB(END_HOW, TIMEOUT))
 		wt_builder_note(t->b, "pid %" PRIu64 ": the last flush did not finish in time",
 				t->pid);
@@ -107,10 +103,10 @@ static void add_notes(struct wt_trace *t)
 	if (!t->clock.rows.n && t->rows.n)
 		wt_builder_note(t->b, "pid %" PRIu64 ": no clock rows: host times are nominal",
 				t->pid);
-	if (t->level > 0 && t->level < 3)
+	if (t->level >= 0 && t->level < 3)
 		wt_builder_note(t->b,
 				"pid %" PRIu64 ": recorded without device activity (level %s)",
-				t->pid, t->level == 1 ? "count" : "api");
+				t->pid, names[t->level]);
 }
 
 /* The worst that happened, in one line; 0 = nothing. */

@@ -108,9 +108,9 @@ static void test_own_recording(void **state)
 	tl = finish(b);
 	assert_true(wt_report_damaged(tl)); /* the trace was not closed */
 	render(tl, &json, &text);
-	has(&json, "\"counted\":{\"launch\":10,\"graph_launch\":null,\"copy\":6,\"memset\":null,"
+	has(&json, "\"counted\":{\"launch\":10,\"graph_launch\":0,\"copy\":6,\"memset\":0,"
 		   "\"collective\":4}");
-	has(&json, "\"received\":{\"launch\":7,\"graph_launch\":null,\"copy\":6,\"memset\":null,"
+	has(&json, "\"received\":{\"launch\":7,\"graph_launch\":0,\"copy\":6,\"memset\":0,"
 		   "\"collective\":0}");
 	/* 12 timed of 15 that could be: 16 counted, 1 still in flight. */
 	has(&json, "\"missing\":2,\"in_flight\":1,\"share\":0.800000000,");
