@@ -85,7 +85,7 @@ int wt_writer_start(const char *trace_dir,
 void wt_writer_poke(void);	       /* any thread, async: work is waiting */
 int wt_writer_stop(int how,
 		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
-/* Level changed: appends a State packet. level: enum wt_level; the others as in trace.proto (device_ns 0 = not known). */
+/* Level changed: appends a State packet. level: enum wt_level; others as in trace.proto (device_ns 0 = not known). */
 void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns);
 
 #endif

@@ -47,7 +47,7 @@ static void *by_name(uint32_t id, void *handle, void *p)
 	if (p == wrapper(id))
 		return p;
 	if (wt_hooks[id].library == WT_LIB_CUDA)
-		/* In libcuda's own handle but not libcuda's: a tool between us and it. Then its function is our real one. */
+		/* In libcuda's handle but not libcuda's: a tool between us and it, whose function is our real one. */
 		return p == real || handle == wt_cuda_handle() ? wrapper(id) : p;
 	if (!real) {
 		atomic_store(&wt_slot[id], p);
@@ -84,7 +84,7 @@ static int is_scope(const void *handle)
 
 static uint32_t wanted(const char *name)
 {
-	if (!name || (!(name[0] == 'c' && name[1] == 'u') && name[0] != 'n'))
+	if (!name || (!wt_begins(name, "cu") && !wt_begins(name, "nccl")))
 		return 0;
 	return wt_hook_find(name);
 }
@@ -327,13 +327,17 @@ static __attribute__((noreturn)) void leave(int status, const char *name)
 		syscall(SYS_exit_group, status);
 }
 
+/* lint: allow _exit: its own definition */
 void _exit(int status) WT_EXPORTED;
+/* lint: allow _exit: as above */
 void _exit(int status)
 {
 	leave(status, "_exit");
 }
 
+/* lint: allow _Exit: as above */
 void _Exit(int status) WT_EXPORTED;
+/* lint: allow _Exit: as above */
 void _Exit(int status)
 {
 	leave(status, "_Exit");

@@ -2,8 +2,6 @@
 /* The hooks as data; see hook_table.h. No code of any hook is here. */
 #include "hook_table.h"
 
-#include <string.h>
-
 #include "agent.h"
 
 /* "cuMemcpyHtoD_v2_ptds" is asked for as "cuMemcpyHtoD": cut the twin's suffix, then the ABI version. */
@@ -26,7 +24,7 @@ uint32_t wt_hook_find(const char *name)
 {
 	/* Gates ask once per entry point and client: a few thousand times at most. */
 	for (uint32_t i = 1; i < WT_ID_END; i++)
-		if (!strcmp(wt_hooks[i].name, name))
+		if (wt_same(wt_hooks[i].name, name))
 			return i;
 	return 0;
 }

@@ -57,6 +57,28 @@ extern const struct wt_hook wt_hooks[WT_ID_END]; /* [0] is empty */
 /* The real functions; NULL = not looked up yet. */
 extern _Atomic(void *) wt_slot[WT_ID_END] __attribute__((visibility("hidden")));
 
+/*
+ * strcmp() == 0 and strncmp() == 0, our own: the gates run before libraries that replace libc's (a sanitizer looks up
+ * the real ones through us).
+ */
+static inline int wt_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static inline int wt_begins(const char *s, const char *prefix)
+{
+	while (*prefix && *s == *prefix) {
+		s++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
 /* Id of an exported name, 0 = not ours. */
 uint32_t wt_hook_find(const char *name);
 /* The gates handed out an entry of this name (or of its family) unwrapped. Each id counts once. */

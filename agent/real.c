@@ -7,6 +7,9 @@
  * libcuda is looked up by soname with RTLD_NOLOAD: its own handle sees its own symbols, while the global scope may
  * hold another library's trampolines of the same names. NCCL can lie anywhere: next in the global scope, else in the
  * loaded object that has it.
+ *
+ * wt_real_init() may run before anything else in the process, libraries that replace libc's functions included: it
+ * calls none of those.
  */
 #define _GNU_SOURCE
 #include "real.h"
@@ -41,8 +44,7 @@ static int elf_view(struct elf_view *v, const struct dl_phdr_info *info)
 	const ElfW(Dyn) *d = NULL;
 	ElfW(Addr) soname = 0;
 
-	memset(v, 0, sizeof(*v));
-	v->base = info->dlpi_addr;
+	*v = (struct elf_view){.base = info->dlpi_addr};
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			d = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
@@ -80,7 +82,7 @@ static void *elf_find(const struct elf_view *v, const char *name)
 		uint32_t c = chain[i - first];
 
 		if ((c | 1) == (h | 1) && v->symbols[i].st_shndx != SHN_UNDEF &&
-		    !strcmp(v->strings + v->symbols[i].st_name, name))
+		    wt_same(v->strings + v->symbols[i].st_name, name))
 			return (void *)(v->base + v->symbols[i].st_value);
 		if (c & 1)
 			return NULL;
@@ -100,7 +102,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!elf_view(&v, info))
 		return 0;
 	/* Since glibc 2.34 in libc itself, before that in libdl; musl has them under this name too. */
-	if (strncmp(v.soname, "libc.", 5) && strncmp(v.soname, "libdl.", 6))
+	if (!wt_begins(v.soname, "libc.") && !wt_begins(v.soname, "libdl."))
 		return 0;
 	if (!found->dlsym)
 		found->dlsym = elf_find(&v, "dlsym");

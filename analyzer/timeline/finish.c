@@ -284,9 +284,19 @@ static int join(struct wt_builder *b)
 	return 0;
 }
 
-/* A device takes the rank of the process that named it first; without one, of any process that used it. */
+/*
+ * A device takes the rank of the process that worked on it (the lowest, of several), not of one that merely saw it: each
+ * process of a node lists all the node's devices. Without any work, of the process that named it first or used it.
+ */
 static void rank_devices(struct wt_builder *b)
 {
+	for (size_t i = 0; i < b->ops.n; i++) {
+		struct wt_device *d = &b->devices.rows[b->ops.rows[i].device];
+		int32_t rank = b->processes.rows[b->ops.rows[i].process].rank;
+
+		if (rank >= 0 && (d->rank < 0 || rank < d->rank))
+			d->rank = rank;
+	}
 	for (size_t i = 0; i < b->devices.n; i++)
 		if (b->devices.rows[i].rank < 0)
 			b->devices.rows[i].rank = b->processes.rows[b->device_owners.rows[i]].rank;

@@ -68,8 +68,6 @@ uint16_t wt_trace_device(struct wt_trace *t, uint32_t ordinal)
 		d->cc = row->cc;
 		d->memory_bytes = row->memory_bytes;
 		d->shared = row->shared;
-		if (d->rank < 0)
-			d->rank = t->rank;
 	}
 	return i;
 }

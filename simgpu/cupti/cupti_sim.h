@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside the simulated CUPTI. The driver tells of finished operations and API calls (sim_sink); what is enabled
- * becomes records (cupti_record.c) in the client's buffers (cupti_buffer.c), handed back when full or flushed.
+ * becomes records (sim_cupti_record.c) in the client's buffers (cupti_buffer.c), handed back when full or flushed.
  */
 #ifndef SIM_CUPTI_H
 #define SIM_CUPTI_H

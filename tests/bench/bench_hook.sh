@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Instructions and ns that a hook adds to a call. Instructions: callgrind, as the slope between two lengths of the same
-# loop, on the calling thread alone, with the agent minus without. Limits: 100 recorded (goal 85), 40 at level off; level count, which leaves no row, takes the slow path on purpose.
+# Instructions and ns that a hook adds to a call. Instructions: callgrind, as the slope between two lengths of the
+# same loop, on the calling thread alone, with the agent minus without. Limits: 100 recorded (goal 85), 40 at level
+# off; level count, which leaves no row, takes the slow path on purpose.
 # usage: tests/bench/bench_hook.sh [instructions|time]     BUILD=build
 set -eu
 B=${BUILD:-build}; what=${1:-all}

@@ -216,8 +216,8 @@ static void *producer(void *arg)
 		produce(p);
 		if (i % 1000 == 0)
 			sched_yield();
-		atomic_store_explicit(&p->ring->counts[1][1][0], (uint64_t)i + 1,
-				      memory_order_relaxed);
+		/* added, not set: the ring may have been a gone thread's, and its counts go on */
+		atomic_fetch_add(&p->ring->counts[1][1][0], 1);
 	}
 	if (p->chunk && p - done < PRODUCERS / 2) /* the others leave it open: sweep closes it */
 		wt_chunk_full(p->chunk);

@@ -18,7 +18,7 @@
 #define UNIT_NS	 1000
 #define LENGTH	 120 /* units */
 #define MOST_OPS 14
-#define ROUNDS	 2000
+#define ROUNDS	 500
 
 struct scene_op {
 	int start, end, kind, unused, stream;

@@ -490,9 +490,8 @@ static void check_full(uint64_t most_bytes, int whole)
 	}
 	EACH(f, i, LOSS)
 	{
-		assert_int_equal(f.packet[i]->loss->where,
-				 WARPTAP__V1__LOSS_WHERE__LOSS_WHERE_DISK);
-		lost += f.packet[i]->loss->n;
+		if (f.packet[i]->loss->where == WARPTAP__V1__LOSS_WHERE__LOSS_WHERE_DISK)
+			lost += f.packet[i]->loss->n;
 	}
 	assert_true(rows > 1000);
 	if (whole) {
