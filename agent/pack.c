@@ -224,8 +224,6 @@ void wt_pack_close(struct wt_pack *p, int how)
 {
 	Warptap__V1__End m = WARPTAP__V1__END__INIT;
 
-	if (p->sink.fd < 0)
-		return;
 	m.how = (Warptap__V1__EndHow)how;
 	m.packets = p->seq + 1;
 	if (wt_pack_emit_last(p, WARPTAP__V1__PACKET__BODY_END, &m) == 0 &&

@@ -308,7 +308,6 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	uint32_t stream = rule & RULE_STREAM ? stream_of(p, r, t->ring) : 0;
 	uint64_t object = object_of(p, r, rule);
 
-	p->wide[1][i] = r->flags & WT_REC_LONG ? (uint64_t)r->dur << 10 : r->dur;
 	p->wide[2][i] = op;
 	p->wide[3][i] = stream;
 	p->wide[4][i] = object;
@@ -329,6 +328,17 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 		p->sticky = r->status;
 }
 
+/* Start and end are both rounded down, so that what was nested or in order stays so. */
+static void put_times(struct wt_pack *p, const struct wt_rec *r, uint64_t *end, size_t i)
+{
+	uint64_t dur = r->flags & WT_REC_LONG ? (uint64_t)r->dur << 10 : r->dur;
+	uint64_t start = r->start_tsc >> p->tick_shift;
+
+	p->wide[0][i] = start - *end;
+	*end = (r->start_tsc + dur) >> p->tick_shift;
+	p->wide[1][i] = *end - start;
+}
+
 static void emit_calls(struct wt_pack *p, const struct wt_thread *t, uint32_t thread,
 		       uint64_t first_seq, size_t n)
 {
@@ -339,8 +349,9 @@ static void emit_calls(struct wt_pack *p, const struct wt_thread *t, uint32_t th
 	m.thread = thread;
 	m.ring = t->ring;
 	m.first_seq = first_seq;
-	WT_COLUMN(m, start_tsc_d, w[0], n);
-	WT_COLUMN(m, dur_tsc, w[1], n);
+	m.tick_shift = p->tick_shift;
+	WT_COLUMN(m, start_gap, w[0], n);
+	WT_COLUMN(m, dur, w[1], n);
 	WT_COLUMN(m, op, w[2], n);
 	WT_COLUMN(m, stream, w[3], n);
 	WT_COLUMN(m, object, w[4], n);
@@ -356,7 +367,7 @@ static void emit_calls(struct wt_pack *p, const struct wt_thread *t, uint32_t th
 void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to)
 {
 	struct wt_thread *t;
-	uint64_t last = 0;
+	uint64_t end = 0;
 	uint32_t thread;
 	size_t n = 0;
 
@@ -381,8 +392,7 @@ void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, u
 	for (uint32_t i = from; i < to; i++, n++) {
 		const struct wt_rec *r = &c->rec[i];
 
-		p->wide[0][n] = r->start_tsc - last;
-		last = r->start_tsc;
+		put_times(p, r, &end, n);
 		fill_row(p, t, thread, r, c->first_seq + i, n);
 	}
 	t->next_seq = c->first_seq + to;

@@ -82,18 +82,18 @@ static void emit_api(struct wt_pack *p, const struct wt_gather *g)
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_API, &m, g->n);
 }
 
-/* The columns that all device rows have: start_d, dur, correlation_d, graph node; stream, graph, flags. */
+/* The columns that all device rows have: start_gap, dur, correlation_d, graph node; stream, graph, flags. */
 static void common(struct wt_pack *p, const struct wt_gather *g)
 {
-	uint64_t **w = p->wide, start = 0;
+	uint64_t **w = p->wide, end = 0;
 	uint32_t **s = p->narrow, last = 0;
 
 	for (uint32_t i = 0; i < g->n; i++) {
 		const struct wt_dev_row *r = &g->row[i];
 
-		w[0][i] = r->start - start;
-		start = r->start;
+		w[0][i] = r->start - end;
 		w[1][i] = r->end > r->start ? r->end - r->start : 0;
+		end = r->start + w[1][i];
 		w[2][i] = (uint64_t)((int64_t)r->correlation - (int64_t)last);
 		last = r->correlation;
 		w[3][i] = r->graph_node;
@@ -119,7 +119,7 @@ static void emit_kernels(struct wt_pack *p, const struct wt_gather *g)
 	common(p, g);
 	m.device = (uint32_t)(g->key >> 32);
 	m.context = (uint32_t)g->key;
-	WT_COLUMN(m, start_d, w[0], g->n);
+	WT_COLUMN(m, start_gap, w[0], g->n);
 	WT_COLUMN(m, dur, w[1], g->n);
 	WT_COLUMN(m, function, w[4], g->n);
 	WT_COLUMN(m, stream, p->narrow[0], g->n);
@@ -147,7 +147,7 @@ static void emit_copies(struct wt_pack *p, const struct wt_gather *g)
 	}
 	m.device = (uint32_t)(g->key >> 32);
 	m.context = (uint32_t)g->key;
-	WT_COLUMN(m, start_d, w[0], g->n);
+	WT_COLUMN(m, start_gap, w[0], g->n);
 	WT_COLUMN(m, dur, w[1], g->n);
 	WT_COLUMN(m, kind, s[3], g->n);
 	WT_COLUMN(m, bytes, w[4], g->n);
@@ -169,7 +169,7 @@ static void emit_graphs(struct wt_pack *p, const struct wt_gather *g)
 	common(p, g);
 	m.device = (uint32_t)(g->key >> 32);
 	m.context = (uint32_t)g->key;
-	WT_COLUMN(m, start_d, p->wide[0], g->n);
+	WT_COLUMN(m, start_gap, p->wide[0], g->n);
 	WT_COLUMN(m, dur, p->wide[1], g->n);
 	WT_COLUMN(m, graph, p->narrow[1], g->n);
 	WT_COLUMN(m, stream, p->narrow[0], g->n);

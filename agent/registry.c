@@ -427,7 +427,7 @@ uint32_t wt_reg_intern(const char *s)
 
 	if (!known(WT_REG_CONTEXT) || !s || !*s)
 		return 0;
-	for (len = 0; s[len] && len < NAME_MAX_; len++)
+	for (len = 0; len < NAME_MAX_ && s[len]; len++)
 		hash = (hash ^ (uint8_t)s[len]) * 16777619u;
 	hash ^= hash >> 15;
 	at = name_find(s, len, hash, &slot);

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proto/wt_err.h"
@@ -23,6 +24,7 @@
 int wt_sink_open(struct wt_sink *s, const char *path, uint64_t cap_bytes)
 {
 	struct rlimit lim;
+	struct stat st;
 	int fd, high;
 
 	*s = (struct wt_sink){.fd = -1, .cap_bytes = cap_bytes, .ahead = 1};
@@ -37,9 +39,26 @@ int wt_sink_open(struct wt_sink *s, const char *path, uint64_t cap_bytes)
 	else
 		close(fd);
 	s->fd = high;
+	if (fstat(high, &st) == 0) {
+		s->dev = (uint64_t)st.st_dev;
+		s->ino = (uint64_t)st.st_ino;
+	}
 	if (getrlimit(RLIMIT_FSIZE, &lim) == 0 && lim.rlim_cur != RLIM_INFINITY &&
 	    (!s->cap_bytes || lim.rlim_cur < s->cap_bytes))
 		s->cap_bytes = lim.rlim_cur;
+	return 0;
+}
+
+/* 0 when the descriptor is not ours any more: the job closed it, and may have opened a file of its own there. */
+static int is_ours(struct wt_sink *s)
+{
+	struct stat st;
+
+	if (s->fd >= 0 && fstat(s->fd, &st) == 0 && (uint64_t)st.st_dev == s->dev &&
+	    (uint64_t)st.st_ino == s->ino)
+		return 1;
+	s->fd = -1; /* not closed: it is the job's */
+	s->sys_errno = EBADF;
 	return 0;
 }
 
@@ -48,14 +67,14 @@ int wt_sink_room(struct wt_sink *s, uint64_t bytes, int tail)
 	uint64_t need = s->pos + bytes + (tail ? 0 : WT_SINK_TAIL);
 	uint64_t step = (need - s->reserved_to + STEP - 1) / STEP * STEP;
 
-	if (s->fd < 0)
-		return 0;
 	if (s->cap_bytes && need > s->cap_bytes) {
 		s->sys_errno = EFBIG;
 		return 0;
 	}
 	if (!s->ahead || need <= s->reserved_to)
-		return 1;
+		return s->fd >= 0;
+	if (!is_ours(s))
+		return 0;
 	if (s->cap_bytes && s->reserved_to + step > s->cap_bytes)
 		step = s->cap_bytes - s->reserved_to;
 	if (fallocate(s->fd, FALLOC_FL_KEEP_SIZE, (off_t)s->reserved_to, (off_t)step) == 0 ||
@@ -80,6 +99,8 @@ int wt_sink_write(void *sink, const void *bytes, size_t n)
 	uint64_t before = s->pos;
 	const uint8_t *p = bytes;
 
+	if (!is_ours(s))
+		return -WT_E_IO;
 	while (n) {
 		ssize_t k = write(s->fd, p, n);
 
@@ -101,7 +122,7 @@ int wt_sink_write(void *sink, const void *bytes, size_t n)
 
 void wt_sink_close(struct wt_sink *s)
 {
-	if (s->fd < 0)
+	if (!is_ours(s))
 		return;
 	/* Gives back what was reserved beyond the end; harmless where it fails. */
 	if (s->reserved_to > s->pos && ftruncate(s->fd, (off_t)s->pos) != 0)

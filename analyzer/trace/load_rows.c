@@ -15,11 +15,11 @@ static uint64_t step(uint64_t sum, int64_t d)
 
 void wt_trace_load_calls(struct wt_trace *t, const Warptap__V1__HostCalls *m)
 {
-	const size_t len[] = {m->n_start_tsc_d, m->n_dur_tsc, m->n_op,	  m->n_context,
-			      m->n_stream,	m->n_object,  m->n_shape, m->n_bytes,
-			      m->n_parent_back, m->n_status,  m->n_flags, m->n_stack};
+	const size_t len[] = {m->n_start_gap,	m->n_dur,    m->n_op,	 m->n_context,
+			      m->n_stream,	m->n_object, m->n_shape, m->n_bytes,
+			      m->n_parent_back, m->n_status, m->n_flags, m->n_stack};
 	size_t n = wt_trace_columns(t, len, sizeof(len) / sizeof(len[0]));
-	uint64_t tsc = 0;
+	uint64_t start, end = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct wt_row *r = wt_vec_add(&t->rows);
@@ -28,12 +28,14 @@ void wt_trace_load_calls(struct wt_trace *t, const Warptap__V1__HostCalls *m)
 			t->error = -WT_E_NOMEM;
 			return;
 		}
-		tsc = step(tsc, AT(m, start_tsc_d, i));
 		r->thread = m->thread;
 		r->ring = m->ring;
 		r->seq = m->first_seq + i;
-		r->start_tsc = tsc;
-		r->dur_tsc = AT(m, dur_tsc, i);
+		/* A shift beyond 63 bits would be undefined; no writer uses one beyond a few. */
+		start = step(end, AT(m, start_gap, i));
+		end = start + AT(m, dur, i);
+		r->start_tsc = start << (m->tick_shift & 63);
+		r->dur_tsc = (end << (m->tick_shift & 63)) - r->start_tsc;
 		r->op = AT(m, op, i);
 		r->context = AT(m, context, i);
 		r->stream = AT(m, stream, i);
@@ -121,22 +123,22 @@ static struct wt_record *add_record(struct wt_trace *t, uint8_t kind, uint32_t d
 
 void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m)
 {
-	const size_t len[] = {m->n_start_d, m->n_dur,		m->n_function,	 m->n_stream,
-			      m->n_shape,   m->n_correlation_d, m->n_graph_node, m->n_graph,
-			      m->n_flags,   m->n_queued_d,	m->n_submitted_d};
+	const size_t len[] = {m->n_start_gap, m->n_dur,		  m->n_function,   m->n_stream,
+			      m->n_shape,     m->n_correlation_d, m->n_graph_node, m->n_graph,
+			      m->n_flags,     m->n_queued_d,	  m->n_submitted_d};
 	size_t n = wt_trace_columns(t, len, sizeof(len) / sizeof(len[0]));
-	uint64_t start = 0, correlation = 0;
+	uint64_t end = 0, correlation = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct wt_record *r = add_record(t, WT_OP_KERNEL, m->device, m->context);
 
 		if (!r)
 			return;
-		start = step(start, AT(m, start_d, i));
-		correlation = step(correlation, AT(m, correlation_d, i));
-		r->start_ns = start;
-		r->correlation = correlation;
+		r->start_ns = step(end, AT(m, start_gap, i));
 		r->dur_ns = AT(m, dur, i);
+		end = r->start_ns + r->dur_ns;
+		correlation = step(correlation, AT(m, correlation_d, i));
+		r->correlation = correlation;
 		r->function = AT(m, function, i);
 		r->stream = AT(m, stream, i);
 		r->shape = AT(m, shape, i);
@@ -148,11 +150,11 @@ void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m)
 
 void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m)
 {
-	const size_t len[] = {m->n_start_d,	m->n_dur,	    m->n_kind,	     m->n_bytes,
+	const size_t len[] = {m->n_start_gap,	m->n_dur,	    m->n_kind,	     m->n_bytes,
 			      m->n_stream,	m->n_correlation_d, m->n_graph_node, m->n_graph,
 			      m->n_peer_device, m->n_flags,	    m->n_src_mem,    m->n_dst_mem};
 	size_t n = wt_trace_columns(t, len, sizeof(len) / sizeof(len[0]));
-	uint64_t start = 0, correlation = 0;
+	uint64_t end = 0, correlation = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t kind = AT(m, kind, i);
@@ -161,11 +163,11 @@ void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m)
 
 		if (!r)
 			return;
-		start = step(start, AT(m, start_d, i));
-		correlation = step(correlation, AT(m, correlation_d, i));
-		r->start_ns = start;
-		r->correlation = correlation;
+		r->start_ns = step(end, AT(m, start_gap, i));
 		r->dur_ns = AT(m, dur, i);
+		end = r->start_ns + r->dur_ns;
+		correlation = step(correlation, AT(m, correlation_d, i));
+		r->correlation = correlation;
 		r->bytes = AT(m, bytes, i);
 		r->stream = AT(m, stream, i);
 		r->node = AT(m, graph_node, i);
@@ -180,21 +182,21 @@ void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m)
 
 void wt_trace_load_graph_runs(struct wt_trace *t, const Warptap__V1__GraphRuns *m)
 {
-	const size_t len[] = {m->n_start_d, m->n_dur,		m->n_graph,
-			      m->n_stream,  m->n_correlation_d, m->n_flags};
+	const size_t len[] = {m->n_start_gap, m->n_dur,		  m->n_graph,
+			      m->n_stream,    m->n_correlation_d, m->n_flags};
 	size_t n = wt_trace_columns(t, len, sizeof(len) / sizeof(len[0]));
-	uint64_t start = 0, correlation = 0;
+	uint64_t end = 0, correlation = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct wt_record *r = add_record(t, WT_OP_GRAPH, m->device, m->context);
 
 		if (!r)
 			return;
-		start = step(start, AT(m, start_d, i));
-		correlation = step(correlation, AT(m, correlation_d, i));
-		r->start_ns = start;
-		r->correlation = correlation;
+		r->start_ns = step(end, AT(m, start_gap, i));
 		r->dur_ns = AT(m, dur, i);
+		end = r->start_ns + r->dur_ns;
+		correlation = step(correlation, AT(m, correlation_d, i));
+		r->correlation = correlation;
 		r->graph = AT(m, graph, i);
 		r->stream = AT(m, stream, i);
 		r->flags = (uint8_t)AT(m, flags, i);

@@ -19,11 +19,14 @@ record() { # NAME EXPECTED_RC [VAR=VALUE...] -- ARGS...
 	if [ "$rc" != "$want" ]; then echo "$name: exit $rc, not $want"; cat "$dir/$name/out"; exit 1; fi
 	if [ -s "$dir/$name/out" ]; then echo "$name printed:"; cat "$dir/$name/out"; exit 1; fi
 }
-record plain 0 -- 4000
+record plain 0 NCCL_ALGO=Ring RANK=3 WORLD_SIZE=8 VLLM_USE_V1=1 VLLM_API_KEY=hidden NCCL_TOKEN_X=hidden HOME_SECRET=hidden -- 4000
 record threads 0 -- 3000 4
 record exit 7 -- 1000 1 _exit
 record fork 0 -- 500 1 fork
 record killed 137 WARPTAP_FLUSH_MS=100 -- 2000 1 kill 2>/dev/null
+# A driver and no CUPTI made for it: none is found, or NVIDIA's own, which refuses.
+mkdir "$dir/alone"; ln -s "$build/simgpu/lib/libcuda.so.1" "$dir/alone/"
+record nolib 0 LD_LIBRARY_PATH="$dir/alone" -- 500
 record nocupti 0 WARPTAP_CUPTI=0 -- 500
 record api 0 WARPTAP_LEVEL=api -- 500
 record count 0 WARPTAP_LEVEL=count -- 500
@@ -134,6 +137,23 @@ t, truth, notes = load("killed")
 assert t.packets[-1].get("body") != "end"
 assert device_rows(truth) == trace_rows(t)
 in_order(t)
+
+# The environment: the closed list, no secret, ever.
+t, truth, notes = load("plain")
+head = t.packets[0]["header"]
+env = head["environment"]
+assert env["NCCL_ALGO"] == "Ring" and env["RANK"] == "3" and env["VLLM_USE_V1"] == "1" and env["driver"] == "13000", env
+assert head["rank"] == 3 and head["world"] == 8 and head["program"] == "agent_trace" and len(head["boot_id"]) == 16
+assert not [k for k in env if "KEY" in k or "TOKEN" in k or "SECRET" in k or k in ("HOME", "PATH")], env
+assert head["settings"]["WARPTAP_EXIT_MS"] == "10000" and head["devices"][0]["sm_count"] > 0, head
+(wt,) = glob.glob(os.path.join(sys.argv[1], "plain", "*.wt"))
+raw = wt_wire.subprocess.run(["zstd", "-dcq", wt], stdout=wt_wire.subprocess.PIPE).stdout
+assert b"hidden" not in raw
+
+t, truth, notes = load("nolib")
+ends(t, 1)
+assert not t.kernels and t.counts[1, 0] == 500 and len(t.calls) > 500
+assert t.states[0]["level"] == 2 and t.states[0].get("cupti", 0) in (0, 5), t.states
 
 # Without CUPTI: calls and counts as ever, and it says so.
 t, truth, notes = load("nocupti")

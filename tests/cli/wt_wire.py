@@ -92,6 +92,16 @@ def message(name, b):
             total += d
             column.append(total)
         out[key[:-2]] = column
+    # Starts as differences to the end of the row before; host times in units of 2^tick_shift ticks.
+    if "start_gap" in out:
+        dur = out.setdefault("dur", [0] * len(out["start_gap"]))
+        end, starts = 0, []
+        for gap, d in zip(out["start_gap"], dur):
+            starts.append(end + gap)
+            end = starts[-1] + d
+        shift = out.get("tick_shift", 0)
+        out["start"] = [s << shift for s in starts]
+        out["dur"] = [d << shift for d in dur]
     return out
 
 def packets(path):
@@ -168,10 +178,10 @@ class Trace:
             self.copies.append(dict(kind=k, bytes=b, stream=s, correlation=c, start=t, end=t + d, graph=g))
 
     def on_calls(self, m):
-        n = len(m["start_tsc"])
+        n = len(m["start"])
         col = self.rows(m, n)
         for i, (op, t, d, st, o, sh, b, status, fl) in enumerate(
-                zip(col("op"), m["start_tsc"], col("dur_tsc"), col("stream"), col("object"), col("shape"), col("bytes"),
+                zip(col("op"), m["start"], col("dur"), col("stream"), col("object"), col("shape"), col("bytes"),
                     col("status"), col("flags"))):
             name, kind = self.ops[op]
             self.calls.append(dict(ring=m["ring"], seq=m.get("first_seq", 0) + i, op=name, kind=kind, tsc=t, dur=d, stream=st,

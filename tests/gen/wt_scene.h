@@ -456,8 +456,8 @@ static inline void sc_write_rows(struct wt_scene *s, uint32_t thread, uint32_t f
 			if (!n)
 				m.first_seq = c->seq;
 			start[n] = (int64_t)(sc_tsc(c->start_ns) - last);
-			last = sc_tsc(c->start_ns);
 			dur[n] = c->dur_ns / 2 * 5;
+			last = sc_tsc(c->start_ns) + dur[n];
 			op[n] = c->op;
 			stream[n] = c->stream;
 			object[n] = c->function ? c->function
@@ -472,8 +472,8 @@ static inline void sc_write_rows(struct wt_scene *s, uint32_t thread, uint32_t f
 		if (!n)
 			break;
 		m.thread = m.ring = thread;
-		m.start_tsc_d = start;
-		m.dur_tsc = dur;
+		m.start_gap = start;
+		m.dur = dur;
 		m.op = op;
 		m.stream = stream;
 		m.object = object;
@@ -482,8 +482,8 @@ static inline void sc_write_rows(struct wt_scene *s, uint32_t thread, uint32_t f
 		m.context = context;
 		m.flags = flags;
 		m.status = status;
-		m.n_start_tsc_d = m.n_dur_tsc = m.n_op = m.n_stream = m.n_object = m.n_shape =
-			m.n_bytes = m.n_context = m.n_flags = m.n_status = n;
+		m.n_start_gap = m.n_dur = m.n_op = m.n_stream = m.n_object = m.n_shape = m.n_bytes =
+			m.n_context = m.n_flags = m.n_status = n;
 		SC_EMIT(s, CALLS, &m);
 	}
 }
@@ -533,7 +533,7 @@ struct sc_columns {
 	uint64_t dur[SC_MOST], what[SC_MOST], shape[SC_MOST], node[SC_MOST];
 	uint32_t stream[SC_MOST], kind[SC_MOST], graph[SC_MOST], flags[SC_MOST], src[SC_MOST],
 		dst[SC_MOST];
-	uint64_t last_start, last_correlation;
+	uint64_t last_end, last_correlation;
 	size_t n;
 };
 
@@ -543,8 +543,8 @@ static inline void sc_record(struct wt_scene *s, struct sc_columns *k,
 	uint64_t start = sc_real(s, c->op_start_ns + i * 3500);
 	size_t n = k->n++;
 
-	k->start[n] = (int64_t)(start - k->last_start);
-	k->last_start = start;
+	k->start[n] = (int64_t)(start - k->last_end);
+	k->last_end = start + c->op_dur_ns;
 	k->correlation[n] = (int64_t)(c->correlation - k->last_correlation);
 	k->last_correlation = c->correlation;
 	k->dur[n] = c->op_dur_ns;
@@ -574,7 +574,7 @@ static inline void sc_write_records(struct wt_scene *s, uint32_t from, uint32_t 
 											  : &copies,
 				  &s->call[i], r);
 	k.context = c.context = 1;
-	k.start_d = kernels.start;
+	k.start_gap = kernels.start;
 	k.dur = kernels.dur;
 	k.function = kernels.what;
 	k.shape = kernels.shape;
@@ -583,11 +583,11 @@ static inline void sc_write_records(struct wt_scene *s, uint32_t from, uint32_t 
 	k.graph = kernels.graph;
 	k.graph_node = kernels.node;
 	k.flags = kernels.flags;
-	k.n_start_d = k.n_dur = k.n_function = k.n_shape = k.n_stream = k.n_correlation_d =
+	k.n_start_gap = k.n_dur = k.n_function = k.n_shape = k.n_stream = k.n_correlation_d =
 		k.n_graph = k.n_graph_node = k.n_flags = kernels.n;
 	if (kernels.n)
 		SC_EMIT(s, KERNELS, &k);
-	c.start_d = copies.start;
+	c.start_gap = copies.start;
 	c.dur = copies.dur;
 	c.kind = copies.kind;
 	c.bytes = copies.what;
@@ -595,7 +595,7 @@ static inline void sc_write_records(struct wt_scene *s, uint32_t from, uint32_t 
 	c.correlation_d = copies.correlation;
 	c.src_mem = copies.src;
 	c.dst_mem = copies.dst;
-	c.n_start_d = c.n_dur = c.n_kind = c.n_bytes = c.n_stream = c.n_correlation_d =
+	c.n_start_gap = c.n_dur = c.n_kind = c.n_bytes = c.n_stream = c.n_correlation_d =
 		c.n_src_mem = c.n_dst_mem = copies.n;
 	if (copies.n)
 		SC_EMIT(s, COPIES, &c);
@@ -707,7 +707,7 @@ static inline void sc_write_every(struct wt_scene *s)
 	l.first_seq = 1000000;
 	SC_EMIT(s, LOSS, &l);
 	g.context = 1;
-	SC_COL(g, start_d, int64_t, (int64_t)(SC_REAL0 + 2000000));
+	SC_COL(g, start_gap, int64_t, (int64_t)(SC_REAL0 + 2000000));
 	SC_COL(g, dur, uint64_t, 5000);
 	SC_COL(g, graph, uint32_t, 9);
 	SC_COL(g, stream, uint32_t, 7);
