@@ -94,7 +94,7 @@ struct wt_pack {
 	struct wt_sink sink;
 	struct wt_clock clock;
 	uint32_t tick_shift; /* host times are written in units of 2^tick_shift ticks */
-	uint8_t *packet; /* [WT_PACKET_MAX] */
+	uint8_t *packet;     /* [WT_PACKET_MAX] */
 
 	uint8_t file_id[16];
 	uint64_t seq;		       /* of the last packet */

@@ -182,7 +182,7 @@ typedef void emit_fn(struct wt_pack *p, const struct wt_gather *g);
 
 /*
  * By correlation, the order the work was launched in: functions, shapes and streams then repeat as the job's loop
- * does, which is worth a fifth of the file. Rows come nearly so, hence insertion; equal ones (nodes of one graph launch)
+ * does, which is worth a fifth of the file. Rows come nearly so, hence insertion; equals (nodes of one graph launch)
  * keep the order of delivery. A batch that is far out of order is left as it came: no quadratic work here.
  */
 static void sort_rows(struct wt_gather *g)

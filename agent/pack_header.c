@@ -111,7 +111,7 @@ static int is_allowed(const char *name)
 static int32_t number_of(const char *const *names, int32_t none)
 {
 	for (; *names; names++) {
-		const char *s = getenv(*names);
+		const char *s = secure_getenv(*names);
 		char *end;
 		long v;
 

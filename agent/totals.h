@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals: the exact counts of all rings, what CUPTI delivered and dropped, losses, cost -> Counts, Loss and Cost packets.
+ * Totals: exact counts of all rings, what CUPTI delivered and dropped, losses, cost -> Counts, Loss and Cost packets.
  * Writer thread only.
  */
 #ifndef WT_TOTALS_H

@@ -36,7 +36,7 @@
 #include "collectors/cupti_activity.h"
 #include "collectors/cupti_record.h"
 
-#define STATES 64
+#define STATES	    64
 #define HELD_MAX    1024 /* buffers read whose block is not written yet: as many as the box can have */
 #define BLOCK_ROWS  1000
 #define STACK_BYTES (128u << 10)

@@ -16,7 +16,7 @@ uint32_t wt_cupti_state(void);	   /* enum CuptiState of trace.proto */
 uint32_t wt_cupti_kinds(void);	   /* State.kinds */
 uint64_t wt_cupti_timestamp(void); /* CUPTI's clock now, 0 = not known */
 void wt_cupti_totals(struct wt_cupti_totals *ret);
-/* CUPTI's ids of objects that are alive for the length of the call (best asked by the thread that made them). 0 = none. */
+/* CUPTI's ids of objects alive for the length of the call (best asked by their maker). 0 = none. */
 uint32_t wt_cupti_context_id(uint64_t context);
 uint32_t wt_cupti_stream_id(uint64_t context, uint64_t stream);
 /* Writer, before the last flush: a context has a sticky error, CUPTI must not be asked to wait for it. */

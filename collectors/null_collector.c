@@ -2,7 +2,7 @@
 /*
  * A collector that collects nothing: the template to copy. It is compiled so that it cannot rot, and not listed, so it
  * never runs. To make one: copy this file, say above what it brings in, from where, and what it must never do; then add
- * WT_COLLECTOR(name) to collectors.def. The core starts it, calls it each second, times it, and leaves it alone for good
+ * WT_COLLECTOR(name) to collectors.def. The core starts it, calls it each second, times it, and leaves it be for good
  * after a failure.
  *
  * Rules for all of them: never exit, print, or take a lock the job can hold; no memory of the job's heap on a hooked

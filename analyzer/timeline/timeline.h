@@ -25,7 +25,8 @@ enum wt_copy_kind {
 #define WT_OP_UNTIMED	 1u /* received without usable times: owns no time */
 #define WT_OP_PAGEABLE	 2u /* copy from or to pageable host memory */
 #define WT_OP_GRAPH_NODE 4u /* ran as a node of a graph: shares its launch with others */
-#define WT_OP_AMBIGUOUS	 8u /* beside a hole: its launch could be any of equal neighbours, so call is -1 */
+#define WT_OP_AMBIGUOUS                                                                            \
+	8u /* beside a hole: its launch could be any of equal neighbours, so call is -1 */
 
 struct wt_op {
 	int64_t start_ns, end_ns; /* [start, end) */

@@ -100,7 +100,7 @@ static void test_join(void **state)
 	struct wt_op op;
 	struct wt_timeline *tl;
 
-	/* Correlation 5 exists in both processes; in p a runtime call encloses a driver call, and a query comes first. */
+	/* Correlation 5 is in both processes; in p a runtime call encloses a driver call, and a query comes first. */
 	c = call_at(400, 410, 5, WT_CALL_LAUNCH);
 	c.process = q;
 	c.thread = tq;

@@ -2,8 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job on the driver API, to be recorded: agent_trace LAUNCHES [THREADS [HOW]]
- * Launches of 40 kernels in a repeating order on four streams, a copy every 16th, a memset every 50th, a wait every 500th,
- * a graph of three kernels and a copy launched now and then. HOW: return (default), _exit, kill (SIGKILL), fork (a child that launches).
+ * Launches of 40 kernels in a repeating order on four streams, a copy each 16th, a memset each 50th, a wait each 500th,
+ * a graph of three kernels and a copy launched now and then. HOW: return (default), _exit,
+ * kill (SIGKILL), fork (a child that launches).
  */
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -80,8 +81,9 @@ static void *work(void *arg)
 		CUstream st = s[i / 8 % STREAMS];
 
 		x = x * 1664525 + 1013904223;
-		OK(cuLaunchKernel(kernel[i % 97 % KERNELS], 1 + (unsigned)(i % 11), 1 + (unsigned)(i % 3), 1, 128, 1,
-				  1, (unsigned)(i % 5) * 1024, st, NULL, NULL));
+		OK(cuLaunchKernel(kernel[i % 97 % KERNELS], 1 + (unsigned)(i % 11),
+				  1 + (unsigned)(i % 3), 1, 128, 1, 1, (unsigned)(i % 5) * 1024, st,
+				  NULL, NULL));
 		for (volatile unsigned spin = x >> 24; spin; spin--)
 			;
 		if (i % 16 == 15)
