@@ -285,7 +285,7 @@ static int join(struct wt_builder *b)
 }
 
 /*
- * A device takes the rank of the process that worked on it (the lowest, of several), not of one that merely saw it: every
+ * A device takes the rank of the process that worked on it (lowest of several), not of one that merely saw it: each
  * process of a node lists all the node's devices. Without any work, of the process that named it first or used it.
  */
 static void rank_devices(struct wt_builder *b)

@@ -267,7 +267,7 @@ static void test_rows(void **state)
 
 static _Atomic int unsafe, releases;
 
-/* Everything of the chunks about to be freed, and of the buffers, must be found by a reader of the file as it stands. */
+/* Everything of the chunks about to be freed, and of the buffers, must be found by a reader of the file as it is. */
 static void check_release(void)
 {
 	static uint8_t seen[64 * 1024];
