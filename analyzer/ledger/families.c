@@ -102,10 +102,18 @@ enum wt_state wt_family_state(const struct wt_family_row *row)
 	return WT_STATE_COMPUTE;
 }
 
-int wt_family_is_matrix(const struct wt_family_row *row)
+int wt_family_is_matrix(const struct wt_family_row *row, const char *name)
 {
 	static const char *const roles[] = {"gemm", "attention", "conv", "moe"};
+	/* Matrix products of the ordinary pipes. Those of the matrix pipe carry its shape: s884gemm, s16816gemm. */
+	static const char *const ordinary[] = {"_sgemm",    "_dgemm",	       "_hgemm",
+					       "scudnn",    "_simt_",	       "gemmSN_",
+					       "gemmk1_",   "cudnn::detail::", "winograd_nonfused",
+					       "naive_conv"};
 
+	for (size_t i = 0; row && i < sizeof(ordinary) / sizeof(ordinary[0]); i++)
+		if (strstr(name, ordinary[i]))
+			return 0;
 	for (size_t i = 0; row && i < sizeof(roles) / sizeof(roles[0]); i++)
 		if (!strcmp(row->role, roles[i]))
 			return 1;

@@ -43,8 +43,8 @@ void wt_families_free(struct wt_families *f);
 const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, const char *name);
 /* The state of a kernel of this family (NULL: compute). The role `copy` of casts and fills is a label, not a state. */
 enum wt_state wt_family_state(const struct wt_family_row *row);
-/* Whether the family computes on the matrix pipe when it is bound by compute. */
-int wt_family_is_matrix(const struct wt_family_row *row);
+/* Whether a kernel of this family and name computes on the matrix pipe when it is bound by compute. */
+int wt_family_is_matrix(const struct wt_family_row *row, const char *name);
 /* The bound a kernel of this name and length is guessed to have; WT_BOUND_UNKNOWN without a family. */
 enum wt_bound wt_family_bound(const struct wt_family_row *row, const char *name,
 			      int64_t duration_ns);

@@ -182,11 +182,11 @@ static void compute_leaf(const struct sweep *w, const struct wt_op *op, struct w
 	wt_op_state(w->tl, w->families, op, &row);
 	bound = wt_family_bound(row, name, op->end_ns - op->start_ns);
 	ret->grade = bound == WT_BOUND_UNKNOWN ? 3 : 1;
-	ret->leaf = bound == WT_BOUND_MEMORY	? WT_A3
-		    : bound == WT_BOUND_LATENCY ? WT_A5
-		    : bound != WT_BOUND_COMPUTE ? WT_A6
-		    : wt_family_is_matrix(row)	? WT_A1
-						: WT_A2;
+	ret->leaf = bound == WT_BOUND_MEMORY	     ? WT_A3
+		    : bound == WT_BOUND_LATENCY	     ? WT_A5
+		    : bound != WT_BOUND_COMPUTE	     ? WT_A6
+		    : wt_family_is_matrix(row, name) ? WT_A1
+						     : WT_A2;
 }
 
 /* Leaf and grade of a busy instant by its owner; s is log2 of the owner's state. */

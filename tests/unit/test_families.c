@@ -98,6 +98,29 @@ static void test_bounds(void **state)
 	wt_families_free(f);
 }
 
+static int matrix(struct wt_families *f, uint32_t id, const char *name)
+{
+	return wt_family_is_matrix(wt_family_of(f, id, name), name);
+}
+
+/* A matrix product in FP32 runs on the ordinary pipes: it must not be said to use tensor cores. */
+static void test_matrix_pipe(void **state)
+{
+	struct wt_families *f = wt_families_new();
+
+	assert_int_equal(matrix(f, 1, "volta_sgemm_64x64_nt"), 0);
+	assert_int_equal(matrix(f, 2, "cudnn_infer_volta_scudnn_128x64_relu_medium_nn_v1"), 0);
+	assert_int_equal(matrix(f, 3, "void cudnn::detail::dgrad_engine<float, 512, 6>"), 0);
+	assert_int_equal(matrix(f, 4, "cutlass_80_simt_sgemm_128x32_8x5_nn_align1"), 0);
+	assert_int_equal(matrix(f, 5, "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn"), 1);
+	assert_int_equal(matrix(f, 6, "ampere_bf16_s16816gemm_bf16_64x64_ldg8_tn"), 1);
+	assert_int_equal(matrix(f, 7, "cutlass_80_tensorop_s1688gemm_256x64_16x4_nn"), 1);
+	assert_int_equal(matrix(f, 8, "nvjet_tst_128x256_64x4_1x2_h_bz_TNT"), 1);
+	assert_int_equal(matrix(f, 9, "void at::native::reduce_kernel<512>"), 0);
+	assert_int_equal(matrix(f, 10, "my_very_own_thing"), 0);
+	wt_families_free(f);
+}
+
 /* A name of a megabyte costs what a long name costs. */
 static void test_endless_name(void **state)
 {
@@ -118,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_golden_names),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_matrix_pipe),
 		cmocka_unit_test(test_endless_name),
 	};
 

@@ -38,7 +38,7 @@ static const struct {
 	enum wt_state state;
 	enum wt_leaf leaf, short_leaf; /* from 10 us on, below */
 } kinds[] = {
-	{"ampere_sgemm_128x64_nn", WT_OP_KERNEL, 0, WT_STATE_COMPUTE, WT_A1, WT_A5},
+	{"ampere_bf16_s16816gemm_bf16_128x64_nn", WT_OP_KERNEL, 0, WT_STATE_COMPUTE, WT_A1, WT_A5},
 	{"void at::native::reduce_kernel<512>", WT_OP_KERNEL, 0, WT_STATE_COMPUTE, WT_A3, WT_A5},
 	{"nobody_knows_me", WT_OP_KERNEL, 0, WT_STATE_COMPUTE, WT_A6, WT_A6},
 	{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", WT_OP_KERNEL, 0, WT_STATE_COMM, WT_B5, WT_B5},
@@ -343,7 +343,7 @@ static void test_owner_by_share(void **state)
 	assert_int_equal(wt_builder_finish(b, &tl, NULL), 0);
 	assert_int_equal(wt_ledger_build(&l, tl, NULL), 0);
 	assert_int_equal(l->devices[0].account.leaves_ns[WT_A3], 30000);
-	assert_int_equal(l->devices[0].account.leaves_ns[WT_A1], 30000);
+	assert_int_equal(l->devices[0].account.leaves_ns[WT_A2], 30000);
 	assert_int_equal(l->devices[0].account.crowded_ns, 30000);
 	wt_ledger_free(l);
 	wt_timeline_free(tl);
