@@ -480,12 +480,33 @@ static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns
 	return err ? err : cut_rest(g, op->process, launched_ns, gap->end_ns, &slice, ret);
 }
 
-int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *gap, int64_t launch_cap_ns,
+/* Emits the time before the launching process was there, another process's or nobody's; *ret_start: what follows it. */
+static int cut_before_process(const struct wt_gaps *g, const struct wt_gap *gap,
+			      const struct wt_slice *like, struct wt_slices *ret,
+			      int64_t *ret_start_ns)
+{
+	const struct wt_call *launch = &g->tl->calls[like->call];
+	int64_t born_ns = g->tl->processes[launch->process].collect_start_ns;
+	struct wt_slice slice = *like;
+
+	if (born_ns > launch->start_ns)
+		born_ns = launch->start_ns;
+	if (born_ns > gap->end_ns)
+		born_ns = gap->end_ns;
+	*ret_start_ns = born_ns > gap->start_ns ? born_ns : gap->start_ns;
+	slice.call = -1;
+	slice.why = WT_WHY_NO_PROCESS;
+	return emit(ret, gap->start_ns, *ret_start_ns, &slice);
+}
+
+int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *whole, int64_t launch_cap_ns,
 	       struct wt_slices *ret)
 {
 	const struct wt_timeline *tl = g->tl;
 	struct wt_slice slice = {.op = NO_OP, .call = -1, .leaf = WT_D14, .grade = 2};
-	struct host_part h = {.start_ns = gap->start_ns};
+	struct wt_gap part = *whole;
+	const struct wt_gap *gap = &part;
+	struct host_part h;
 	int err;
 
 	if (gap->op == NO_OP) {
@@ -499,7 +520,11 @@ int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *gap, int64_t launch_cap_n
 		return cut_rest(g, tl->ops[slice.op].process, gap->start_ns, gap->end_ns, &slice,
 				ret);
 	}
+	err = cut_before_process(g, whole, &slice, ret, &part.start_ns);
+	if (err || part.start_ns == part.end_ns)
+		return err;
 	h.launch = &tl->calls[slice.call];
+	h.start_ns = gap->start_ns;
 	h.end_ns = h.launch->start_ns < gap->end_ns ? h.launch->start_ns : gap->end_ns;
 	if (h.launch->start_ns <= gap->start_ns)
 		return cut_queue(g, gap, launch_cap_ns, &slice, ret);

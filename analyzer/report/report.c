@@ -189,12 +189,17 @@ static int add_collectives(struct wt_report *r)
 static void add_counts(struct wt_report *r)
 {
 	uint64_t due = 0, timed = 0;
-	int any = 0;
+	int any = 0, watched = 0;
 
-	/* A kind our own hooks watched and never saw is 0, not unknown. */
+	/* A kind our own hooks watched and never saw is 0, not unknown; a file cut before its first counts knows nothing. */
 	for (size_t p = 0; p < r->tl->nprocesses; p++)
-		for (int k = 0; k < WT_COUNT_KINDS && r->tl->processes[p].level > 0; k++)
-			r->counted[k] = 1;
+		if (r->tl->processes[p].level > 0 && r->tl->processes[p].ended)
+			watched = 1;
+	for (size_t i = 0; i < r->tl->ncounts; i++)
+		if (r->tl->processes[r->tl->counts[i].process].level > 0)
+			watched = 1;
+	for (int k = 0; k < WT_COUNT_KINDS && watched; k++)
+		r->counted[k] = 1;
 	for (size_t i = 0; i < r->tl->ncounts; i++) {
 		const struct wt_count *c = &r->tl->counts[i];
 		struct wt_count *sum = &r->counts[c->kind];

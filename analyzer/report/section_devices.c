@@ -122,6 +122,8 @@ static const char *why_text(unsigned why)
 			"; the first launch of a kernel took far longer than launches do",
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
+		[WT_WHY_NO_PROCESS] = "; the process that launched the next operation did not "
+				      "record yet",
 	};
 
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
@@ -133,7 +135,10 @@ static void slice_text(const struct wt_report *r, const struct wt_ledger_device 
 {
 	const struct wt_timeline *tl = r->tl;
 
-	wt_strbuf_addf(out, "        in %zu piece%s, the longest ", n, n == 1 ? "" : "s");
+	if (n == 1)
+		wt_strbuf_adds(out, "        in one piece of ");
+	else
+		wt_strbuf_addf(out, "        in %zu pieces, the longest ", n);
 	wt_text_span(out, s->end_ns - s->start_ns);
 	wt_strbuf_adds(out, " at +");
 	wt_text_span(out, s->start_ns - l->w0_ns);
@@ -150,7 +155,8 @@ static void slice_text(const struct wt_report *r, const struct wt_ledger_device 
 		wt_strbuf_adds(out, s->mask ? "; " : "; then ");
 		wt_text_name(out, *name ? name : "an operation", 70);
 	}
-	wt_strbuf_addf(out, "%s\n", why_text(s->why));
+	/* Of a blind spot the leaf itself says why. */
+	wt_strbuf_addf(out, "%s\n", s->leaf == WT_E2 ? "" : why_text(s->why));
 }
 
 static void leaf_evidence(const struct wt_report *r, const struct wt_ledger_device *l, int leaf,

@@ -35,7 +35,10 @@ static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	uint64_t kernels = 0, without = 0, counted = 0;
+	size_t cut = 0;
 
+	for (size_t i = 0; i < r->tl->nprocesses; i++)
+		cut += r->tl->processes[i].level >= 0 && !r->tl->processes[i].ended;
 	wt_strbuf_adds(out, "coverage  ");
 	if (r->share >= 0) {
 		for (int k = 0; k < WT_COUNT_COLLECTIVE; k++)
@@ -59,6 +62,9 @@ static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 				       "; %" PRIu64 " of %" PRIu64 " kernels have no launch record",
 				       without, kernels);
 	}
+	if (cut)
+		wt_strbuf_addf(out, "; %zu of %zu processes cut: their ends are not in it", cut,
+			       r->tl->nprocesses);
 	wt_strbuf_addc(out, '\n');
 }
 
@@ -94,6 +100,16 @@ void wt_head_text(const struct wt_report *r, struct wt_strbuf *out)
 	level_text(r, out);
 	coverage_text(r, out);
 	cost_text(r, out);
+}
+
+/* Idleness, by whatever cause; what is left of "none" has no record, or is known to be incomplete. */
+static int64_t idle_ns(const struct wt_account *a)
+{
+	int64_t sum_ns = 0;
+
+	for (int i = WT_D1; i <= WT_D14; i++)
+		sum_ns += a->leaves_ns[i];
+	return sum_ns;
 }
 
 /* The leaves that are not work done: largest first. Returns how many. */
@@ -155,7 +171,8 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 			       {"exposed communication", wt_account_comm_exposed_ns(t)},
 			       {"exposed copies", wt_account_copy_exposed_ns(t)},
 			       {"spinning", wt_account_spin_ns(t)},
-			       {"nothing recorded", wt_account_none_ns(t)}};
+			       {"idle", idle_ns(t)},
+			       {"without records", wt_account_none_ns(t) - idle_ns(t)}};
 	enum wt_leaf leaves[WT_LEAVES], use = WT_A1;
 	int n = opportunities(r, leaves), most = 0, n_facts = 0;
 
@@ -186,7 +203,11 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 	/* Where next to nothing is lost, what is left to gain lies in the kernels. */
 	if (n && (most || t->leaves_ns[leaves[0]] >= t->window_ns / 10))
 		use = leaves[0];
-	wt_strbuf_addf(out, "  do first: %s\n", wt_leaves[use].remedy);
+	else if (most)
+		return; /* only the edges of the window are left */
+	wt_strbuf_addf(out, "  do first%s: %s\n",
+		       grade_of(r, use) == 1 ? ", if the estimate holds" : "",
+		       wt_leaves[use].remedy);
 }
 
 void wt_rollup_json(const struct wt_report *r, struct wt_jout *j)

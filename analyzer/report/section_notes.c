@@ -45,8 +45,8 @@ static int note_processes(struct wt_report *r)
 		if (p->level >= 0 && !p->ended &&
 		    !note(r,
 			  "%s: cut: process %" PRId64
-			  " did not close its trace (killed, or still running); "
-			  "what came before is reported",
+			  " did not close its trace (killed, still running, or with too "
+			  "little time at exit); what came before is reported",
 			  input_path(tl, p->input), p->pid))
 			return -1;
 		for (size_t k = 0; k < i && p->rank >= 0; k++) {
@@ -56,6 +56,47 @@ static int note_processes(struct wt_report *r)
 			    !note(r, "%s and %s both say they are rank %d",
 				  input_path(tl, q->input), input_path(tl, p->input), p->rank))
 				return -1;
+		}
+	}
+	return 0;
+}
+
+static int uses(const struct wt_timeline *tl, size_t process, uint16_t device)
+{
+	for (size_t i = 0; i < tl->nstreams; i++)
+		if (tl->streams[i].process == process && tl->streams[i].device == device)
+			return 1;
+	return 0;
+}
+
+/* Two recordings in one folder look like one job with a long pause. */
+static int note_one_after_another(struct wt_report *r)
+{
+	const struct wt_timeline *tl = r->tl;
+
+	for (size_t d = 0; d < r->ledger->ndevices; d++) {
+		const struct wt_process *before = NULL;
+		uint16_t device = r->ledger->devices[d].device;
+
+		for (size_t i = 0; i < tl->nprocesses; i++) {
+			const struct wt_process *p = &tl->processes[i];
+			struct wt_strbuf *n;
+
+			if (p->level < 0 || !uses(tl, i, device))
+				continue;
+			if (!before || (p->collect_start_ns < before->collect_end_ns &&
+					before->collect_start_ns < p->collect_end_ns)) {
+				before = before ? before : p;
+				continue;
+			}
+			n = note(r, "%s and %s used ", input_path(tl, before->input),
+				 input_path(tl, p->input));
+			if (!n)
+				return -1;
+			wt_text_device(r, n, device);
+			wt_strbuf_adds(n, " one after the other: runs of their own are better "
+					  "reported one by one");
+			break; /* one pair says it */
 		}
 	}
 	return 0;
@@ -144,7 +185,7 @@ int wt_notes_collect(struct wt_report *r)
 		if (!note(r, "%s", wt_timeline_string(r->tl, r->tl->notes[i])))
 			return -1;
 	if (note_devices(r) || note_processes(r) || note_silent_ranks(r) ||
-	    note_unknown_families(r))
+	    note_one_after_another(r) || note_unknown_families(r))
 		return -1;
 	for (size_t i = 0; i < r->nnotes; i++)
 		if (r->notes[i].failed)

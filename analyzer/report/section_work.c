@@ -99,7 +99,8 @@ void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_adds(out, "  ");
 		wt_text_name(out, wt_timeline_string(r->tl, c->name), NAME_COLUMNS);
 		if (c->nranks)
-			wt_strbuf_addf(out, " over %u ranks", c->nranks);
+			wt_strbuf_addf(out, " over %u rank%s", c->nranks,
+				       c->nranks == 1 ? "" : "s");
 		if (c->comm)
 			wt_strbuf_addf(out, " (communicator %08" PRIx32 ")",
 				       (uint32_t)(c->comm >> 32));

@@ -405,6 +405,36 @@ static void test_native_window(void **state)
 	assert_int_equal(slice->grade, 3);
 }
 
+/* Two runs in one folder: until the second process records, nobody can have launched too late. */
+static void test_next_process(void **state)
+{
+	static const uint8_t uuid[16] = {1};
+	struct scene s = {.b = wt_builder_new()};
+	uint32_t in = wt_builder_input(s.b, "a", "test");
+
+	for (int i = 0; i < 2; i++) {
+		struct wt_process *p;
+
+		s.process = wt_builder_process(s.b, in, 1 + i);
+		s.device = wt_builder_device(s.b, s.process, 0, uuid);
+		s.stream = wt_builder_stream(s.b, s.process, s.device, 7);
+		p = wt_builder_process_at(s.b, s.process);
+		p->level = 3;
+		p->ended = 1;
+		p->collect_start_ns = i ? 700000 : 0;
+		p->collect_end_ns = i ? 800000 : 300000;
+		kernel(&s, i ? 750000 : 10000, i ? 755000 : 15000, i ? 800000 : 200000);
+	}
+	slice = expect(&s,
+		       (struct want[]){{WT_E5, 15000},
+				       {WT_A6, 185000 + 45000},
+				       {WT_D14, 500000},
+				       {WT_D8, 50000},
+				       {WT_D9, 5000}},
+		       5, WT_D14, &copy);
+	assert_int_equal(slice->why, WT_WHY_NO_PROCESS);
+}
+
 /* Two ranks of a native job share the window from the later start to the earlier end. */
 static void test_common_window(void **state)
 {
@@ -470,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_loads_at_first_launch),
 		cmocka_unit_test(test_hole),
 		cmocka_unit_test(test_native_window),
+		cmocka_unit_test(test_next_process),
 		cmocka_unit_test(test_common_window),
 	};
 

@@ -160,6 +160,73 @@ static void test_nothing_counted(void **state)
 	wt_timeline_free(tl);
 }
 
+static uint16_t native_process(struct wt_builder *b, const char *path, int64_t start_ns,
+			       int64_t end_ns)
+{
+	uint16_t p = wt_builder_process(b, wt_builder_input(b, path, "warptap"), start_ns + 1);
+	struct wt_process *pr = wt_builder_process_at(b, p);
+
+	pr->level = 3;
+	pr->ended = 1;
+	pr->collect_start_ns = start_ns;
+	pr->collect_end_ns = end_ns;
+	return p;
+}
+
+/* Cut before the first counts: not known is not 0. */
+static void test_cut_before_counts(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	uint16_t p = native_process(b, "x.wt", 0, 100);
+	struct wt_timeline *tl;
+
+	wt_builder_process_at(b, p)->ended = 0;
+	tl = finish(b);
+	render(tl, &json, &text);
+	has(&json, "\"counted\":{\"launch\":null,\"graph_launch\":null,");
+	has(&text, "1 of 1 processes cut: their ends are not in it");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
+/* Runs one after the other on one device, with a pause: idle, not a slow host; and the first lines say what they mean. */
+static void test_two_runs(void **state)
+{
+	static const uint8_t uuid[16] = {1};
+	struct wt_builder *b = wt_builder_new();
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+
+	for (int i = 0; i < 2; i++) {
+		uint16_t p =
+			native_process(b, i ? "b.wt" : "a.wt", i * 500000, i * 500000 + 200000);
+		uint16_t d = wt_builder_device(b, p, 0, uuid);
+		struct wt_op op = {.start_ns = i * 500000,
+				   .end_ns = i * 500000 + 200000,
+				   .device = d,
+				   .process = p,
+				   .kind = WT_OP_KERNEL,
+				   .call = -1,
+				   .collective = -1};
+
+		op.stream = wt_builder_stream(b, p, d, 7);
+		op.name = wt_builder_cstring(b, "ampere_sgemm_128x64_nn");
+		wt_builder_op(b, &op);
+	}
+	tl = finish(b);
+	render(tl, &json, &text);
+	has(&text, "a.wt and b.wt used device 0 one after the other");
+	has(&text, "mostly computing: of 700.000 us device time, 57.1 % computing, 42.9 % idle\n");
+	has(&text, "largest use: A2 arithmetic, 400.000 us = 57.1 % (estimated)");
+	has(&text, "D14 idle, cause unknown: idle, and the records do not say why\n"
+		   "        in one piece of 300.000 us at +200.000 us");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
 static void test_damaged_input(void **state)
 {
 	struct wt_builder *b = wt_builder_new();
@@ -187,8 +254,8 @@ static void test_damaged_input(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_recording),
-		cmocka_unit_test(test_nothing_counted),
+		cmocka_unit_test(test_own_recording),	  cmocka_unit_test(test_nothing_counted),
+		cmocka_unit_test(test_cut_before_counts), cmocka_unit_test(test_two_runs),
 		cmocka_unit_test(test_damaged_input),
 	};
 
