@@ -43,7 +43,11 @@ static void usage(FILE *out)
 
 int wt_cmd_version(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], "--help")) {
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		puts("usage: warptap version\n\nPrints the version.");
+		return WT_EXIT_OK;
+	}
+	if (argc > 1) {
 		fprintf(stderr, "warptap version: unexpected argument '%s'\n", argv[1]);
 		return WT_EXIT_USAGE;
 	}

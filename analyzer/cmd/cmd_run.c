@@ -147,6 +147,7 @@ static int make_dir(struct run *run, const char *wanted)
 	char name[64];
 	time_t now = time(NULL);
 	struct tm tm;
+	struct stat st;
 	char *path = NULL;
 
 	if (!wanted) {
@@ -167,6 +168,10 @@ static int make_dir(struct run *run, const char *wanted)
 	run->made_dir = !mkdir(wanted, 0777);
 	if (!run->made_dir && errno != EEXIST) {
 		fprintf(stderr, "warptap run: cannot make %s: %s\n", wanted, strerror(errno));
+		return WT_EXIT_FAILED;
+	}
+	if (!run->made_dir && (stat(wanted, &st) || !S_ISDIR(st.st_mode))) {
+		fprintf(stderr, "warptap run: %s is there and is not a folder\n", wanted);
 		return WT_EXIT_FAILED;
 	}
 	if (!realpath(wanted, run->dir) || access(run->dir, W_OK | X_OK)) {
@@ -390,7 +395,7 @@ static int execute(char **command, const struct run *run, const struct options *
 /* ---- afterwards ---- */
 
 struct found {
-	int traces, cut, logs;
+	int traces, earlier, cut, logs;
 };
 
 static int ends_with(const char *s, const char *end)
@@ -409,19 +414,22 @@ static int is_older(const struct timespec *file, const struct timespec *start)
 	return ns > 20000000;
 }
 
-/* Only what this run left: the folder may have been there before. */
+/* What this run left; the folder may have been there before. */
 static struct found look(const struct run *run)
 {
-	struct found f = {0, 0, 0};
+	struct found f = {.traces = 0};
 	DIR *d = opendir(run->dir);
 	struct dirent *e;
 
 	while (d && (e = readdir(d))) {
 		struct stat st;
 
-		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    is_older(&st.st_mtim, &run->start))
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
+		if (is_older(&st.st_mtim, &run->start)) {
+			f.earlier += ends_with(e->d_name, ".wt");
+			continue;
+		}
 		f.traces += ends_with(e->d_name, ".wt");
 		f.cut += ends_with(e->d_name, ".ring");
 		f.logs += ends_with(e->d_name, ".log");
@@ -451,8 +459,14 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 	fprintf(stderr, "warptap: %d trace%s in %s\n", f.traces, f.traces > 1 ? "s" : "", shown);
 	if (f.cut)
 		fprintf(stderr,
-			"warptap: %d process%s did not end by itself: what it left is in there\n",
-			f.cut, f.cut > 1 ? "es" : "");
+			"warptap: %d trace%s not closed (killed, still running, or too little time "
+			"at exit: WARPTAP_EXIT_MS); what is in there can be reported\n",
+			f.cut, f.cut > 1 ? "s" : "");
+	if (f.earlier)
+		fprintf(stderr,
+			"warptap: %s also holds %d trace%s of an earlier run: a report of the "
+			"folder takes them as one job\n",
+			shown, f.earlier, f.earlier > 1 ? "s" : "");
 	fprintf(stderr, "warptap: to see it: warptap report %s\n", shown);
 }
 

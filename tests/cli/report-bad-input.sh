@@ -132,6 +132,7 @@ for args in "report" "report --no-such-option x" "report x -o" "nonsense" ""; do
 	[ $rc = 2 ] && [ -s err ] || fail "warptap $args: exit $rc, expected 2 and a word on stderr"
 done
 "$bin" report --help | grep -q usage || fail "report --help"
+"$bin" version -h | grep -q usage || fail "version -h"
 "$bin" help | grep -q report || fail "help"
 "$bin" version | grep -q '^warptap [0-9]' || fail "version"
 exit $bad

@@ -53,7 +53,9 @@ grep -qx 'warptap: 1 trace in deep/er' err && grep -qx 'warptap: to see it: warp
 run 0 -o two -- sh -c "'$B/tests/cli/gate_client' gpa2 calls; '$B/tests/cli/gate_client' dlsym calls"
 grep -q '2 traces in two' err || die "two processes"
 END=kill run 137 -o cut -- "$B/tests/cli/gate_client" gpa2 calls
-grep -q '1 process did not end by itself' err || die "a killed process"
+grep -q '1 trace not closed (killed' err || die "a killed process"
+sleep 0.1; run 0 -o two -- "$B/tests/cli/gate_client" gpa2 calls
+grep -q 'two also holds 2 traces of an earlier run' err || die "traces of two runs in one folder"
 run 0 -- "$B/tests/cli/gate_client" gpa2 calls; ls -d warptap-2* >/dev/null || die "the default folder"
 run 0 -o lv --level count -- sh -c 'echo $WARPTAP_LEVEL; cd /; echo $WARPTAP_DIR'
 [ "$(cat out)" = "count
@@ -70,6 +72,7 @@ SIMGPU_SCENARIO=$T/my.scenario
 SIMGPU_TRUTH=$T/sim" ] || die "--sim"
 
 # Wrong usage.
+run 1 -o my.scenario true; grep -q 'my.scenario is there and is not a folder' err || die "not a folder"
 run 2; grep -q 'no command' err || die "no command"
 run 2 --bogus true; grep -q 'unknown option --bogus' err || die "unknown option"
 run 2 -o; grep -q 'missing after -o' err || die "no value"
