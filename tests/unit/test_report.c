@@ -191,7 +191,7 @@ static void test_cut_before_counts(void **state)
 	wt_timeline_free(tl);
 }
 
-/* Runs one after the other on one device, with a pause: idle, not a slow host; and the first lines say what they mean. */
+/* Two runs on one device: the pause is idle, not a slow host; and the first lines say what they mean. */
 static void test_two_runs(void **state)
 {
 	static const uint8_t uuid[16] = {1};
