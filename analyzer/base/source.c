@@ -328,7 +328,7 @@ int wt_source_open(struct wt_source **ret, const char *path, struct wt_diag *dia
 	if (fd < 0) {
 		if (errno == ENOENT || errno == ENOTDIR)
 			return fail_open(diag, WT_E_NOENT, path, errno, "no such file");
-		return fail_open(diag, WT_E_IO, path, errno, "cannot be opened");
+		return fail_open(diag, WT_E_IO, path, errno, strerror(errno));
 	}
 	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 		close(fd);
@@ -395,6 +395,15 @@ int64_t wt_source_disk_offset(const struct wt_source *src)
 {
 	/* What head() read ahead of the caller is not consumed; in a plain file the two offsets are one. */
 	return src->inflate ? src->disk_read - (int64_t)src->in_bytes : src->text_offset;
+}
+
+int64_t wt_source_size(const struct wt_source *src)
+{
+	struct stat st;
+
+	if (src->fd < 0)
+		return (int64_t)src->memory_bytes;
+	return !fstat(src->fd, &st) && S_ISREG(st.st_mode) ? (int64_t)st.st_size : -1;
 }
 
 int64_t wt_source_text_offset(const struct wt_source *src)

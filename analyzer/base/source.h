@@ -28,6 +28,8 @@ const char *wt_source_path(const struct wt_source *src);
 /* Bytes consumed of the file as it lies on disk, and of the decoded text. */
 int64_t wt_source_disk_offset(const struct wt_source *src);
 int64_t wt_source_text_offset(const struct wt_source *src);
+/* Bytes of the file as it lies on disk; -1 for a pipe. */
+int64_t wt_source_size(const struct wt_source *src);
 int wt_source_is_gzip(const struct wt_source *src);
 /* Bytes after the last gzip member, known once the end was reached; 0 for other files. */
 int64_t wt_source_trailing_bytes(const struct wt_source *src);

@@ -57,6 +57,8 @@ static int set_error(struct wt_json *js, enum wt_err err, const uint8_t *at, con
 	if (at < js->end)
 		snprintf(found, sizeof(found),
 			 *at > ' ' && *at < 127 ? ", found '%c'" : ", found byte 0x%02x", *at);
+	else if (err == WT_E_TRUNCATED)
+		snprintf(found, sizeof(found), ", found its end");
 	js->error = wt_fail(&js->diag, err,
 			    wt_source_is_gzip(js->src) ? wt_source_disk_offset(js->src) : offset,
 			    "%s at byte %lld of the text%s", what, (long long)offset, found);

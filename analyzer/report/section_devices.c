@@ -162,22 +162,24 @@ static void slice_text(const struct wt_report *r, const struct wt_ledger_device 
 static void leaf_evidence(const struct wt_report *r, const struct wt_ledger_device *l, int leaf,
 			  struct wt_strbuf *out)
 {
-	const struct wt_slice *longest = NULL;
+	struct wt_slice longest = {.start_ns = 0, .end_ns = 0};
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->slices.n; i++) {
-		const struct wt_slice *s = &l->slices.rows[i];
+		struct wt_slice s = l->slices.rows[i];
 
-		if (s->leaf != leaf || s->end_ns <= l->w0_ns || s->start_ns >= l->w1_ns)
+		if (s.leaf != leaf || s.end_ns <= l->w0_ns || s.start_ns >= l->w1_ns)
 			continue;
 		n++;
-		if (!longest || s->end_ns - s->start_ns > longest->end_ns - longest->start_ns)
+		s.start_ns = s.start_ns < l->w0_ns ? l->w0_ns : s.start_ns;
+		s.end_ns = s.end_ns > l->w1_ns ? l->w1_ns : s.end_ns;
+		if (s.end_ns - s.start_ns > longest.end_ns - longest.start_ns)
 			longest = s;
 	}
 	wt_strbuf_addf(out, "    %-4s%s: %s\n", wt_leaves[leaf].key, wt_leaves[leaf].title,
 		       wt_leaves[leaf].meaning);
-	if (longest)
-		slice_text(r, l, longest, n, out);
+	if (n)
+		slice_text(r, l, &longest, n, out);
 }
 
 void wt_evidence_text(const struct wt_report *r, struct wt_strbuf *out)

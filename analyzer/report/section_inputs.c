@@ -41,6 +41,28 @@ void wt_inputs_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_close(j, ']');
 }
 
+/* Of what a cut file would have held nobody knows: then nothing is said. */
+static void lost_text(const struct wt_input *in, struct wt_strbuf *out)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} parts[] = {{in->lost_packets, "packets"},
+		     {in->lost_bytes, "bytes of the file"},
+		     {in->lost_events, "events"}};
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].n)
+			wt_strbuf_addf(out, "%s%" PRIu64 " %s",
+				       n++ ? ", " : "    lost: ", parts[i].n, parts[i].what);
+	if (in->repairs)
+		wt_strbuf_addf(out, "%s%" PRIu64 " faults repaired", n++ ? "; " : "    ",
+			       in->repairs);
+	if (n)
+		wt_strbuf_addc(out, '\n');
+}
+
 void wt_inputs_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	int headed = 0;
@@ -60,10 +82,8 @@ void wt_inputs_text(const struct wt_report *r, struct wt_strbuf *out)
 			wt_strbuf_adds(out, ": ");
 			wt_text_name(out, wt_timeline_string(r->tl, in->damage_text), 300);
 		}
-		wt_strbuf_addf(out,
-			       "\n    lost: %" PRIu64 " packets, %" PRIu64 " bytes, %" PRIu64
-			       " events; %" PRIu64 " repairs\n",
-			       in->lost_packets, in->lost_bytes, in->lost_events, in->repairs);
+		wt_strbuf_addc(out, '\n');
+		lost_text(in, out);
 	}
 }
 

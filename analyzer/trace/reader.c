@@ -128,8 +128,8 @@ static int judge(struct wt_trace *t, const struct wt_frame_damage *d, struct wt_
 			      d->first_text);
 	else if (d->first_offset >= 0)
 		err = wt_fail(diag, WT_E_CORRUPT, d->first_offset,
-			      "%s; %" PRIu64 " frames, %" PRIu64 " packets lost", d->first_text,
-			      d->frames_lost, in->lost_packets);
+			      "%s; %" PRIu64 " frame%s damaged", d->first_text, d->frames_lost,
+			      d->frames_lost == 1 ? "" : "s");
 	else if (t->seq_lost || t->malformed)
 		err = wt_fail(diag, WT_E_CORRUPT, -1,
 			      "%" PRIu64 " packets lost, %" PRIu64 " malformed", t->seq_lost,

@@ -572,9 +572,10 @@ static void test_error_place(void **state)
 		 5},
 		{"[1] x",
 		 "expected nothing after the outermost value at byte 4 of the text, found 'x'", 4},
-		{"{\"a\": [1,", "expected a value at byte 9 of the text", 9},
-		{"{\"a\": tru", "expected a value at byte 9 of the text", 9},
-		{"{\"a\": \"tru", "expected the string to end at byte 10 of the text", 10},
+		{"{\"a\": [1,", "expected a value at byte 9 of the text, found its end", 9},
+		{"{\"a\": tru", "expected a value at byte 9 of the text, found its end", 9},
+		{"{\"a\": \"tru",
+		 "expected the string to end at byte 10 of the text, found its end", 10},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

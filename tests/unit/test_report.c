@@ -227,6 +227,38 @@ static void test_two_runs(void **state)
 	wt_timeline_free(tl);
 }
 
+/* Two ranks share a window; the longest piece of a leaf is told as far as it lies in it. */
+static void test_piece_in_window(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+
+	for (int i = 0; i < 2; i++) {
+		uint16_t p = native_process(b, i ? "b.wt" : "a.wt", i, 100000 + i * 900000);
+		uint16_t d = wt_builder_device(b, p, i, (const uint8_t[16]){(uint8_t)(i + 1)});
+		struct wt_op op = {.start_ns = 1,
+				   .end_ns = 100000 + i * 900000,
+				   .device = d,
+				   .process = p,
+				   .kind = WT_OP_KERNEL,
+				   .call = -1,
+				   .collective = -1};
+
+		wt_builder_process_at(b, p)->rank = i;
+		op.stream = wt_builder_stream(b, p, d, 7);
+		op.name = wt_builder_cstring(b, "my_very_own_thing");
+		wt_builder_op(b, &op);
+	}
+	tl = finish(b);
+	render(tl, &json, &text);
+	has(&text, "in one piece of 99.999 us at +0 ns");
+	assert_null(strstr(wt_strbuf_text(&text), "999.999 us"));
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
 static void test_damaged_input(void **state)
 {
 	struct wt_builder *b = wt_builder_new();
@@ -245,7 +277,7 @@ static void test_damaged_input(void **state)
 	has(&json, "\"damaged\":true,\"lost\":{\"packets\":0,\"bytes\":0,\"events\":1,\"repairs\":"
 		   "0,\"offset\":777,"
 		   "\"text\":\"ends inside an event\"}");
-	has(&text, "x.json: byte 777: ends inside an event");
+	has(&text, "x.json: byte 777: ends inside an event\n    lost: 1 events\n");
 	wt_strbuf_release(&json);
 	wt_strbuf_release(&text);
 	wt_timeline_free(tl);
@@ -256,7 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_recording),	  cmocka_unit_test(test_nothing_counted),
 		cmocka_unit_test(test_cut_before_counts), cmocka_unit_test(test_two_runs),
-		cmocka_unit_test(test_damaged_input),
+		cmocka_unit_test(test_piece_in_window),	  cmocka_unit_test(test_damaged_input),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
