@@ -191,7 +191,7 @@ static void add_counts(struct wt_report *r)
 	uint64_t due = 0, timed = 0;
 	int any = 0, watched = 0;
 
-	/* What our own hooks watched and never saw is 0, not unknown; a file cut before its first counts knows nothing. */
+	/* What our hooks watched and never saw is 0, not unknown; a file cut before its first counts knows nothing. */
 	for (size_t p = 0; p < r->tl->nprocesses; p++)
 		if (r->tl->processes[p].level > 0 && r->tl->processes[p].ended)
 			watched = 1;
