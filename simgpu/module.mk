@@ -37,3 +37,4 @@ $(SIM_LIB)/libcuda.so: $(SIM_LIB)/libcuda.so.1
 -include simgpu/cudart/module.mk
 -include simgpu/nccl/module.mk
 -include simgpu/cupti/module.mk
+-include simgpu/libs/module.mk

@@ -15,7 +15,29 @@ static int never_alive; /* until cuInit maps the page */
 volatile int *sim_alive = &never_alive;
 bool sim_torn_down;
 bool sim_truth_calls;
+const struct sim_watch *_Atomic sim_watch;
 static atomic_uint correlations;
+
+void sim_watch_begin(struct sim_watched *w, enum sim_domain domain, uint32_t cbid,
+		     const void *params)
+{
+	*w = (struct sim_watched){
+		.watch = atomic_load(&sim_watch),
+		.call = {.domain = domain,
+			 .cbid = cbid,
+			 .correlation = sim_bracket.correlation,
+			 .params = params},
+	};
+	if (w->watch)
+		w->watch->call(w->watch->arg, &w->call);
+}
+
+void sim_watch_end(struct sim_watched *w, int32_t *result)
+{
+	w->call.result = result;
+	w->watch->call(w->watch->arg, &w->call);
+	w->watch = NULL;
+}
 
 void sim_bracket_open(void)
 {

@@ -45,6 +45,20 @@ extern volatile int *sim_alive;
 extern bool sim_truth_calls; /* scenario [truth] calls = 1: a row for each driver call */
 extern bool sim_torn_down;   /* by exit: calls answer CUDA_ERROR_DEINITIALIZED */
 
+/* Who is told of every call; NULL almost always. */
+extern const struct sim_watch *_Atomic sim_watch;
+struct sim_watched {
+	const struct sim_watch *watch; /* NULL: this call is not watched */
+	struct sim_watched_call call;
+};
+void sim_watch_begin(struct sim_watched *w, enum sim_domain domain, uint32_t cbid,
+		     const void *params);
+void sim_watch_end(struct sim_watched *w, int32_t *result);
+static inline bool sim_watching(void)
+{
+	return __builtin_expect(atomic_load_explicit(&sim_watch, memory_order_relaxed) != NULL, 0);
+}
+
 void sim_bracket_open(void);
 void sim_bracket_close(enum sim_domain domain, uint32_t cbid, int32_t result);
 CUresult sim_call_stub(struct sim_call *c);

@@ -51,6 +51,21 @@ struct sim_api {
 	int32_t result;
 };
 
+/* An API call as it begins and as it ends, for whoever watches. */
+struct sim_watched_call {
+	enum sim_domain domain;
+	uint32_t cbid, correlation;
+	const void *params; /* the driver's cuX_params; NULL in the runtime's domain */
+	int32_t *result;    /* NULL: it begins */
+	CUcontext context;
+	uint64_t data; /* the watcher's own, kept from begin to end */
+};
+struct sim_watch {
+	void *arg;
+	/* The calling thread, inside the call: calls made here are watched too, and must not wait for the device. */
+	void (*call)(void *arg, struct sim_watched_call *c);
+};
+
 struct sim_sink {
 	void *arg;
 	void (*op)(void *arg, const struct sim_op *op); /* device thread, in order of completion */
@@ -86,6 +101,55 @@ struct sim_kernel {
 	void (*tag)(void *arg, const struct sim_launch *l, char *buf, uint64_t n);
 };
 
+/* What a library's kernel has to do; sim_roofline.h says what it makes of it. */
+enum sim_cost_kind {
+	SIM_COST_OTHER,
+	SIM_COST_GEMM,
+	SIM_COST_ATTENTION,
+	SIM_COST_ELEMENTWISE,
+	SIM_COST_NORM, /* reductions and softmax too */
+	SIM_COST_COPY,
+	SIM_COST_KINDS
+};
+enum sim_dtype {
+	SIM_DTYPE_ANY,
+	SIM_DTYPE_FP64,
+	SIM_DTYPE_FP32,
+	SIM_DTYPE_TF32,
+	SIM_DTYPE_BF16,
+	SIM_DTYPE_FP16,
+	SIM_DTYPE_FP8,
+	SIM_DTYPE_FP4,
+	SIM_DTYPE_INT8,
+	SIM_DTYPES
+};
+struct sim_cost {
+	enum sim_cost_kind kind;
+	enum sim_dtype dtype; /* that it computes in */
+	uint64_t flops,
+		bytes; /* read and written once; both 0 in a GEMM: taken from m, n, k, batch */
+	uint64_t m, n, k, batch; /* of a GEMM, or 0; batch 0 = 1 */
+};
+enum sim_collective {
+	SIM_ALL_REDUCE,
+	SIM_ALL_GATHER,
+	SIM_REDUCE_SCATTER,
+	SIM_ALL_TO_ALL,
+	SIM_BROADCAST,
+	SIM_REDUCE,
+	SIM_GATHER,
+	SIM_SCATTER,
+	SIM_SEND_RECV,
+	SIM_COLLECTIVES
+};
+
+/* Faults that the driver's friends act out. */
+enum sim_fault_kind {
+	SIM_FAULT_LINK_MILLI, /* factor in 1/1000 between ranks a and b; b = -1: of whatever a takes part in */
+	SIM_FAULT_HANG,	      /* number of the operation of rank a that never completes; 0 = none */
+	SIM_FAULT_ZEROED      /* 1: the a-th kernel record has no times */
+};
+
 struct sim_export {
 	uint32_t version; /* SIM_EXPORT_VERSION */
 	uint32_t bytes;	  /* sizeof this struct in the driver that gave it */
@@ -109,6 +173,20 @@ struct sim_export {
 	void (*truth_note)(const char *key, const char *fmt, ...);
 	/* Device index of the current context, -1 = none. */
 	int (*current_device)(void);
+	/* From here on: in tables of at least that many `bytes`. No scenario, no jitter: for sim_kernel.duration_ns. */
+	int64_t (*roofline_ns)(const struct sim_cost *cost, int device);
+	/* bytes: of the whole message, as nccl-tests counts it (what is gathered or scattered; what one rank sends). */
+	int64_t (*collective_ns)(enum sim_collective op, int ranks, uint64_t bytes, int device);
+	/* [p, p + bytes) of device memory is about to be written by a kernel's finish: what was never told reads zero. */
+	void (*touch)(const void *p, uint64_t bytes);
+	/* RANK of this process, or what stands in for it; -1 = unknown. */
+	int64_t (*rank)(void);
+	/* The device's clock as the scenario skews it, from the simulator's. Only what CUPTI shows is on it. */
+	int64_t (*device_clock_ns)(int64_t ns);
+	/* What the scenario's faults say, see the enum. */
+	int64_t (*fault)(enum sim_fault_kind what, int64_t a, int64_t b);
+	/* From here on every API call, nested ones too, is told twice. Not copied: lives for ever. NULL = none. */
+	void (*set_watch)(const struct sim_watch *watch);
 };
 
 #endif

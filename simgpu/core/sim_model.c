@@ -2,9 +2,11 @@
 /* See sim_model.h. Loaded once under cuInit's lock, read-only afterwards. */
 #include "simgpu/core/sim_model.h"
 
-#include "simgpu/core/sim_devices.h"
-#include "simgpu/core/sim_scenario.h"
 #include "simgpu/core/sim_base.h"
+#include "simgpu/core/sim_devices.h"
+#include "simgpu/core/sim_fault.h"
+#include "simgpu/core/sim_roofline.h"
+#include "simgpu/core/sim_scenario.h"
 
 #include <regex.h>
 #include <stdio.h>
@@ -196,9 +198,16 @@ int sim_model_load(char *err, size_t n)
 	    get_milli("straggler.factor", 1000, &model.slow_milli, err, n))
 		return -1;
 	model.rank = env_rank();
+	if (sim_fault_load(model.rank, sim_settings.device, err, n))
+		return -1;
 	sim_settings.queue = (uint32_t)queue;
 	sim_settings.seed = sim_mix((uint64_t)seed, (uint64_t)(model.rank + 1));
 	return 0;
+}
+
+int64_t sim_model_rank(void)
+{
+	return model.rank;
 }
 
 struct sim_kernel_model sim_model_of(const char *name)
@@ -206,7 +215,13 @@ struct sim_kernel_model sim_model_of(const char *name)
 	for (size_t i = 0; i < model.n; i++)
 		if (!regexec(&model.pattern[i].re, name, 0, NULL, 0))
 			return model.pattern[i].model;
-	return (struct sim_kernel_model){.duration_ns = -1, .jitter_pct = 5};
+	return (struct sim_kernel_model){
+		.duration_ns = -1,
+		.jitter_pct = 5,
+		/* What the scenario says of kernels in general goes before a guess from the name. */
+		.default_ns = sim_scenario_get("model.kernel")
+				      ? sim_settings.kernel_ns
+				      : sim_family_ns(name, sim_settings.kernel_ns)};
 }
 
 int64_t sim_model_kernel_ns(const struct sim_kernel_model *m, int64_t base_ns, int rendezvous,
@@ -218,7 +233,7 @@ int64_t sim_model_kernel_ns(const struct sim_kernel_model *m, int64_t base_ns, i
 		ns = base_ns; /* the library that brings the kernel knows best, jitter included */
 	} else {
 		if (ns < 0)
-			ns = sim_settings.kernel_ns;
+			ns = m->default_ns ? m->default_ns : sim_settings.kernel_ns;
 		span = ns / 100 * m->jitter_pct;
 		if (span > 0) {
 			uint64_t h = sim_mix(sim_mix(sim_settings.seed, stream_key), op_number);

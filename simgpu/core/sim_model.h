@@ -15,6 +15,7 @@ struct sim_device_type;
 struct sim_kernel_model {
 	int64_t duration_ns; /* < 0: no pattern of the scenario matched */
 	int32_t jitter_pct;
+	int64_t default_ns; /* where nobody knows better; 0: sim_settings.kernel_ns */
 };
 
 struct sim_settings {
@@ -28,6 +29,7 @@ extern struct sim_settings sim_settings;
 
 /* Reads environment and scenario. 0 = ok; -1: one line of what is wrong in err. */
 int sim_model_load(char *err, size_t err_bytes);
+int64_t sim_model_rank(void); /* of this process; -1 = unknown: the device index stands in */
 struct sim_kernel_model sim_model_of(const char *kernel_name);
 /* base_ns < 0: the model's default. A rendezvous kernel is not slowed by the straggler: its link is shared. */
 int64_t sim_model_kernel_ns(const struct sim_kernel_model *m, int64_t base_ns, int rendezvous,

@@ -24,13 +24,15 @@ static struct {
 static const struct {
 	const char *section, *keys;
 } known[] = {
-	{"device", " name count hold "},
+	{"device", " name count hold memory "},
 	{"kernel", NULL},
 	{"straggler", " rank factor "},
 	{"model",
 	 " launch_latency seed kernel h2d_gbs d2h_gbs d2d_gbs p2p_gbs copy_latency queue "},
-	{"nccl", NULL},
-	{"cupti", NULL},
+	{"nccl", " alpha busbw_gbs collective_data slow hang "},
+	{"cupti", " lose_buffer zero_timestamps "},
+	{"clock", " skew drift "},
+	{"throttle", " from until factor device "},
 	{"fail", NULL},
 	{"truth", " calls "},
 };
@@ -137,7 +139,7 @@ static int parse_line(char *line, int number, int *section, char *err, size_t er
 		if (*section < 0) {
 			snprintf(err, err_bytes,
 				 "line %d: unknown section \"%.40s\"; known: device kernel truth "
-				 "straggler model nccl cupti fail",
+				 "straggler model nccl cupti fail clock throttle",
 				 number, line + 1);
 			return -1;
 		}

@@ -123,6 +123,21 @@ void sim_truth_call(const char *name, int64_t start_ns, uint32_t correlation, in
 	row(s, "", name);
 }
 
+void sim_truth_memory(bool alloc, const char *kind, uint32_t device, uint64_t bytes,
+		      uint64_t address, uint32_t tid, int64_t ns)
+{
+	char s[256], tag[32];
+
+	if (truth.fd < 0)
+		return;
+	snprintf(s, sizeof(s),
+		 "%s\t%s\t%u\t0\t0\t0\t0\t0\t%lld\t%lld\t%lld\t0,0,0\t0,0,0\t0\t%llu\t%u\t",
+		 alloc ? "alloc" : "free", kind, device, (long long)ns, (long long)ns,
+		 (long long)ns, (unsigned long long)bytes, tid);
+	snprintf(tag, sizeof(tag), "0x%llx", (unsigned long long)address);
+	row(s, tag, "");
+}
+
 void sim_truth_flush(void)
 {
 	if (truth.fd < 0)

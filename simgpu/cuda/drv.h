@@ -14,6 +14,7 @@
 #include "simgpu/core/sim_call.h"
 #include "simgpu/core/sim_lane.h"
 #include "simgpu/core/sim_model.h"
+#include "simgpu/core/sim_pages.h"
 
 #define DRV_MAX_DEVICES 64
 #define DRV_LIMITS	16
@@ -29,6 +30,8 @@ enum drv_type {
 	DRV_NODE,
 	DRV_EXEC,
 	DRV_POOL,
+	DRV_PHYSICAL,
+	DRV_USER_OBJECT,
 	DRV_TYPES
 };
 
@@ -87,6 +90,7 @@ struct CUevent_st {
 	uint64_t capture_id;
 	CUgraphNode *deps;
 	size_t n_deps;
+	struct drv_shared *shared; /* of an interprocess event, else NULL */
 };
 
 /* A kernel of a module, of a library, or brought by sim_export. CUkernel and CUfunction handles are both this. */
@@ -127,6 +131,7 @@ struct CUmemPoolHandle_st {
 	struct drv_head head;
 	CUdevice device;
 	uint64_t used, used_high, threshold;
+	uint64_t reserved, reserved_high; /* what the pool would hold back, see drv_pool.c */
 	int reuse[4];
 };
 
@@ -205,6 +210,7 @@ int64_t drv_kernel_base_ns(const struct drv_task *t, uint32_t device); /* < 0: t
 int64_t drv_duration(const struct drv_task *t, int64_t base_ns, uint32_t device, uint64_t key,
 		     uint64_t number);
 extern const struct sim_behaviour drv_host_behaviour;
+uint32_t drv_thread_id(void);
 /* ---- drv_host.c: host functions on their own thread ---- */
 struct drv_host_call {
 	CUhostFn fn;
@@ -222,6 +228,23 @@ enum drv_memory_kind {
 	DRV_MEM_MANAGED,
 	DRV_MEM_REGISTERED
 };
+/*
+ * Memory that can lie at several addresses or in several processes: what cuMemCreate makes, and what IPC shares. Pages
+ * of a file; the handle of the API is the pointer. Guarded by the lock of the memory table.
+ */
+struct drv_physical {
+	struct drv_head head;
+	enum drv_origin { DRV_CREATED, DRV_EXPORTED, DRV_OPENED, DRV_IMPORTED } origin;
+	CUdevice device;
+	size_t bytes;
+	int fd; /* own file, or -1: a piece of the device's */
+	uint64_t offset, inode;
+	bool shared;	 /* other processes may write it */
+	uint32_t refs;	 /* handles, or openings */
+	uint32_t mapped; /* places */
+	unsigned int handle_types;
+	struct sim_pages pages;
+};
 struct drv_range {
 	uintptr_t start;
 	size_t bytes;
@@ -232,13 +255,61 @@ struct drv_range {
 	unsigned int flags;
 	uint64_t id;
 	struct CUmemPoolHandle_st *pool;
+	struct drv_physical *physical; /* NULL: private pages of the arena */
+	const char *use;	       /* for the truth; NULL = not accounted */
+	unsigned int access;	       /* CUmemAccess_flags of a mapping */
 };
 bool drv_range_of(uintptr_t address, struct drv_range *ret);
+/* All of [address, address + bytes) is memory the device knows and may use: one range, or mappings side by side. */
+bool drv_range_covers(uintptr_t address, size_t bytes);
+/* use: "device", "async", "module" in the truth. */
 CUresult drv_device_alloc(CUcontext ctx, CUdevice device, size_t bytes,
-			  struct CUmemPoolHandle_st *pool, CUdeviceptr *ret);
+			  struct CUmemPoolHandle_st *pool, const char *use, CUdeviceptr *ret);
 CUresult drv_release(uintptr_t address, enum drv_memory_kind kind);
+/* The same, by an operation: whose thread it was and when it came to that. */
+CUresult drv_release_at(uintptr_t address, enum drv_memory_kind kind, uint32_t tid, int64_t ns);
 void drv_release_context(CUcontext ctx); /* everything it owns */
 uint64_t drv_device_used(CUdevice device);
+/* (memory locked) */
+void drv_pool_took(struct CUmemPoolHandle_st *pool, uint64_t bytes);
+void drv_pool_gave(struct CUmemPoolHandle_st *pool, uint64_t bytes);
+void drv_memory_end(void); /* last words to the truth: the peaks */
+/* Waits for everything under way in a context, as calls that free memory do. */
+CUresult drv_settle(CUcontext ctx);
+void drv_memory_lock(
+	void); /* the table, for drv_vmm.c and drv_ipc.c: both want it in what follows */
+void drv_memory_unlock(void);
+struct drv_range *drv_range_at(uintptr_t address); /* valid until the table changes */
+/* First range at or above address, NULL = none. */
+struct drv_range *drv_range_from(uintptr_t address);
+void drv_range_insert(struct drv_range *r);
+void drv_range_erase(struct drv_range *r);
+/* Capacity and truth of physical memory, alone. False: no room. */
+bool drv_account(CUdevice device, size_t bytes, const char *use, uint64_t address);
+void drv_unaccount(CUdevice device, size_t bytes, const char *use, uint64_t address);
+/* Makes [start, start + bytes) of the arena private pages again, reading zero. */
+void drv_arena_map(uintptr_t start, size_t bytes);
+/* ---- drv_pages.c: laziness ---- */
+/* Held by whoever writes device memory on the device thread, and by a conversion that must not miss a write. */
+void drv_data_enter(void);
+void drv_data_leave(void);
+void drv_span(const void *address, struct sim_span *ret);
+void drv_touch(const void *address, uint64_t bytes);
+/* ---- drv_vmm.c ---- */
+/* A file of memory, named for what it is; -1 = the system refuses. */
+int drv_memory_file(const char *use, CUdevice device, uint64_t bytes);
+/* Puts bytes of the file at address. False: refused, nothing changed. */
+bool drv_map_file(uintptr_t address, size_t bytes, int fd, uint64_t offset);
+/* One place less; the last one frees it, if no handle is left. (memory locked) */
+void drv_physical_unmapped(struct drv_physical *m);
+/* ---- drv_ipc.c ---- */
+CUresult drv_shared_event_make(struct CUevent_st *e);
+void drv_shared_event_record(struct CUevent_st *e, struct CUstream_st *s); /* (locked) */
+/* Was it last recorded by another process? Then these say how that stands. */
+bool drv_shared_event_foreign(const struct CUevent_st *e);
+bool drv_shared_event_done(const struct CUevent_st *e);
+void drv_shared_event_wait(struct CUevent_st *e, struct CUstream_st *s); /* (locked) */
+void drv_shared_event_free(struct CUevent_st *e);			 /* (locked) */
 /* ---- drv_module.c ---- */
 void drv_module_free(struct CUmod_st *m); /* (locked) */
 struct CUfunc_st *drv_func_new(const char *name);
@@ -285,6 +356,10 @@ CUgraphNode drv_graph_add(CUgraph g, const struct drv_task *t, const CUgraphNode
 CUgraph drv_graph_clone(CUgraph g);
 void drv_graph_free(CUgraph g);
 void drv_node_set_task(CUgraphNode n, const struct drv_task *t);
+/* ---- drv_user_object.c: a graph or executable holds user objects; destructors run in drv_hold_run, without locks ---- */
+void drv_hold_copy(const void *from, const void *to);
+void drv_hold_drop(const void *holder);
+void drv_hold_run(void);
 /* ---- drv_graph_node.c: parameters to tasks, validated ---- */
 CUresult drv_task_kernel(struct drv_task *t, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 CUresult drv_task_node(struct drv_task *t, const CUgraphNodeParams *p);

@@ -25,7 +25,7 @@ static bool end_of(uintptr_t address, size_t bytes, bool device, struct end *ret
 		return !device && address;
 	}
 	ret->kind = kinds[ret->m.kind];
-	return bytes <= ret->m.bytes - (address - ret->m.start);
+	return drv_range_covers(address, bytes);
 }
 
 static bool on_device(const struct end *e)
@@ -86,8 +86,8 @@ void drv_copy_run(const struct drv_copy *c)
 {
 	for (size_t z = 0; z < c->depth; z++)
 		for (size_t y = 0; y < c->height; y++)
-			memmove(c->dst + z * c->dst_slice + y * c->dst_pitch,
-				c->src + z * c->src_slice + y * c->src_pitch, c->width);
+			sim_pages_copy(drv_span, c->dst + z * c->dst_slice + y * c->dst_pitch,
+				       c->src + z * c->src_slice + y * c->src_pitch, c->width);
 }
 
 static CUresult linear(struct drv_task *t, uintptr_t dst, bool dst_device, uintptr_t src,
@@ -321,6 +321,11 @@ void drv_memset_run(const struct drv_memset *m)
 {
 	for (size_t y = 0; y < m->height; y++) {
 		char *row = m->dst + y * m->pitch;
+		if (!m->value) {
+			sim_pages_zero(drv_span, row, m->width * m->element);
+			continue;
+		}
+		drv_touch(row, m->width * m->element);
 		if (m->element == 1) {
 			memset(row, (int)m->value, m->width);
 			continue;

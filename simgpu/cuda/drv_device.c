@@ -3,6 +3,7 @@
 #include "simgpu/cuda/drv.h"
 
 #include "simgpu/core/sim_devices.h"
+#include "simgpu/core/sim_fault.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ CUresult sim_cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!is_device(dev))
 		return CUDA_ERROR_INVALID_DEVICE;
-	*bytes = sim_settings.device->memory_bytes;
+	*bytes = sim_fault_memory_bytes();
 	return CUDA_SUCCESS;
 }
 
@@ -123,7 +124,10 @@ static const struct {
 	{CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, 134217728},
 	{CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, 1024},
 	{CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
 	{CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+	{CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1},
 	{CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 1},
 	{CU_DEVICE_ATTRIBUTE_NUMA_ID, -1},
 	{CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0},

@@ -25,8 +25,14 @@ CUresult sim_cuEventCreate(CUevent *event, unsigned int flags)
 	e = drv_new(DRV_EVENT, sizeof(*e));
 	e->ctx = ctx;
 	e->flags = flags;
-	*event = e;
-	return CUDA_SUCCESS;
+	if (flags & CU_EVENT_INTERPROCESS)
+		r = flags & CU_EVENT_DISABLE_TIMING ? drv_shared_event_make(e)
+						    : CUDA_ERROR_INVALID_VALUE;
+	if (r == CUDA_SUCCESS)
+		*event = e;
+	else
+		drv_free(e);
+	return r;
 }
 
 CUresult sim_cuEventDestroy_v2(CUevent e)
@@ -36,6 +42,7 @@ CUresult sim_cuEventDestroy_v2(CUevent e)
 	sim_enter();
 	sim_point_clear(&e->at);
 	drv_event_forget_capture(e);
+	drv_shared_event_free(e);
 	sim_leave();
 	drv_free(e);
 	return CUDA_SUCCESS;
@@ -62,6 +69,8 @@ CUresult sim_cuEventRecordWithFlags(CUevent e, CUstream h, unsigned int flags)
 		r = drv_capture_record(s, e);
 	} else if ((r = drv_capture_legacy(s)) == CUDA_SUCCESS) {
 		drv_event_forget_capture(e);
+		if (e->shared)
+			drv_shared_event_record(e, s);
 		sim_lane_now(s->lane, &e->at);
 		sim_point_at_least(&e->at, sim_earliest(sim_now_ns()));
 		e->recorded = true;
@@ -84,6 +93,8 @@ CUresult sim_cuEventQuery(CUevent e)
 	sim_enter();
 	if (e->capture) {
 		r = CUDA_ERROR_CAPTURED_EVENT;
+	} else if (drv_shared_event_foreign(e)) {
+		r = drv_shared_event_done(e) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 	} else if (e->recorded) {
 		struct sim_point p = {0};
 		int64_t now = sim_now_ns();
@@ -108,6 +119,13 @@ CUresult sim_cuEventSynchronize(CUevent e)
 	sim_enter();
 	if (e->capture) {
 		r = CUDA_ERROR_CAPTURED_EVENT;
+	} else if (drv_shared_event_foreign(e)) {
+		struct timespec nap = {0, 50000};
+		while (drv_is(e, DRV_EVENT) && !drv_shared_event_done(e)) {
+			sim_leave();
+			nanosleep(&nap, NULL);
+			sim_enter();
+		}
 	} else if (e->recorded) {
 		/* A copy: the event may be recorded again or destroyed meanwhile. */
 		struct sim_point p = {0};

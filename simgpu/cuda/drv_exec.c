@@ -183,6 +183,7 @@ static CUresult instantiate(CUgraphExec *ret, CUgraph g, unsigned long long flag
 		return CUDA_ERROR_INVALID_VALUE;
 	}
 	spread(e);
+	drv_hold_copy(g, e);
 	*ret = e;
 	return CUDA_SUCCESS;
 }
@@ -230,6 +231,8 @@ CUresult sim_cuGraphExecDestroy(CUgraphExec e)
 	release_nodes(e);
 	sim_point_clear(&e->tail);
 	sim_leave();
+	drv_hold_drop(e);
+	drv_hold_run();
 	drv_free(e);
 	return CUDA_SUCCESS;
 }

@@ -2,19 +2,33 @@
 /* The private door of sim_export.h: what the simulated runtime, NCCL and CUPTI get beside the public API. */
 #include "simgpu/cuda/drv.h"
 
+#include "simgpu/core/sim_fault.h"
+#include "simgpu/core/sim_roofline.h"
 #include "simgpu/core/sim_scenario.h"
 #include "simgpu/core/sim_truth.h"
+
+/* The runtime call this thread is in, while somebody watches. */
+static __thread struct sim_watched runtime_call;
 
 static void api_enter(enum sim_domain domain, uint32_t cbid)
 {
 	if (sim_bracket.depth++ == 0)
 		sim_bracket_open();
+	if (sim_watching() && !runtime_call.watch)
+		sim_watch_begin(&runtime_call, domain, cbid, NULL);
 }
 
 static void api_exit(enum sim_domain domain, uint32_t cbid, int32_t result)
 {
+	if (__builtin_expect(runtime_call.watch != NULL, 0) && runtime_call.call.cbid == cbid)
+		sim_watch_end(&runtime_call, &result);
 	if (--sim_bracket.depth == 0 && sim_bracket.start_ns)
 		sim_bracket_close(domain, cbid, result);
+}
+
+static void set_watch(const struct sim_watch *watch)
+{
+	atomic_store(&sim_watch, watch);
 }
 
 static int64_t now_ns(void)
@@ -92,6 +106,24 @@ static int current_device(void)
 	return drv_is(c, DRV_CTX) ? c->device : -1;
 }
 
+/* All simulated devices of a process are of one type. */
+static int64_t roofline_ns(const struct sim_cost *cost, int device)
+{
+	return sim_roofline_ns(cost, sim_settings.device);
+}
+
+static int64_t collective_ns(enum sim_collective op, int ranks, uint64_t bytes, int device)
+{
+	return sim_collective_ns(op, ranks, bytes, sim_settings.device);
+}
+
+static int64_t fault(enum sim_fault_kind what, int64_t a, int64_t b)
+{
+	return what == SIM_FAULT_LINK_MILLI ? sim_fault_link_milli(a, b)
+	       : what == SIM_FAULT_HANG	    ? sim_fault_hang(a)
+					    : sim_fault_zeroed(a);
+}
+
 const void *drv_export_table(void)
 {
 	static const struct sim_export table = {
@@ -108,6 +140,13 @@ const void *drv_export_table(void)
 		.scenario = sim_scenario_get,
 		.truth_note = truth_note,
 		.current_device = current_device,
+		.roofline_ns = roofline_ns,
+		.collective_ns = collective_ns,
+		.touch = drv_touch,
+		.rank = sim_model_rank,
+		.device_clock_ns = sim_fault_device_clock,
+		.fault = fault,
+		.set_watch = set_watch,
 	};
 
 	return &table;

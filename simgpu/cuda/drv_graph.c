@@ -90,6 +90,7 @@ CUgraph drv_graph_clone(CUgraph g)
 		for (size_t k = 0; k < c->nodes[i]->n_deps; k++)
 			c->nodes[i]->deps[k] = c->nodes[g->nodes[i]->deps[k]->index];
 	}
+	drv_hold_copy(g, c);
 	return c;
 }
 
@@ -108,6 +109,7 @@ void drv_graph_free(CUgraph g)
 	for (size_t i = 0; i < g->n; i++)
 		node_free(g->nodes[i]);
 	free(g->nodes);
+	drv_hold_drop(g);
 	drv_free(g);
 }
 
@@ -147,6 +149,7 @@ CUresult sim_cuGraphDestroy(CUgraph g)
 	sim_enter();
 	drv_graph_free(g);
 	sim_leave();
+	drv_hold_run();
 	return CUDA_SUCCESS;
 }
 

@@ -175,6 +175,7 @@ static void write_finish(struct sim_work *w)
 {
 	const struct memop *m = w->arg;
 
+	drv_touch((const void *)(uintptr_t)m->address, m->bytes);
 	if (m->bytes == 8)
 		*(volatile uint64_t *)m->address = m->value;
 	else

@@ -9,6 +9,7 @@
 #include "simgpu/cuda/drv.h"
 
 #include "simgpu/core/sim_devices.h"
+#include "simgpu/core/sim_fault.h"
 #include "simgpu/core/sim_scenario.h"
 #include "simgpu/core/sim_truth.h"
 #include "simgpu/cuda/proc_table.h"
@@ -31,6 +32,7 @@ static void at_exit(void)
 	sim_torn_down = true;
 	/* What has ended by now gets its row; what is in flight dies with the process. Bounded: exit must not hang. */
 	sim_engine_close(200000000);
+	drv_memory_end();
 	sim_truth_note("end", "exit");
 }
 
@@ -69,6 +71,7 @@ static CUresult start(void)
 	sim_truth_calls = sim_scenario_get("truth.calls") && getenv("SIMGPU_TRUTH") &&
 			  !strcmp(sim_scenario_get("truth.calls"), "1");
 	note_devices();
+	sim_fault_note();
 	atexit(at_exit);
 	*page = 1;
 	sim_alive = page;

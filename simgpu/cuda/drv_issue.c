@@ -4,6 +4,8 @@
  */
 #include "simgpu/cuda/drv.h"
 
+#include "simgpu/core/sim_fault.h"
+
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,7 +22,7 @@ struct sim_run {
 	char tag[256];
 };
 
-static uint32_t thread_id(void)
+uint32_t drv_thread_id(void)
 {
 	static __thread uint32_t tid __attribute__((tls_model("initial-exec")));
 
@@ -56,8 +58,11 @@ static void kernel_finish(struct sim_work *w)
 		k->kernel->tag(k->kernel->arg, &k->l, k->tag, sizeof(k->tag));
 		w->op.tag = k->tag;
 	}
-	if (k->kernel->finish)
+	if (k->kernel->finish) {
+		drv_data_enter();
 		k->kernel->finish(k->kernel->arg, &k->l);
+		drv_data_leave();
+	}
 }
 
 static void arg_release(struct sim_work *w)
@@ -76,7 +81,9 @@ static const struct sim_behaviour library_kernel = {.finish = kernel_finish,
 
 static void copy_finish(struct sim_work *w)
 {
+	drv_data_enter();
 	drv_copy_run(w->arg);
+	drv_data_leave();
 }
 
 static void copy_release(struct sim_work *w)
@@ -88,7 +95,9 @@ static const struct sim_behaviour copy_behaviour = {.finish = copy_finish, .rele
 
 static void memset_finish(struct sim_work *w)
 {
+	drv_data_enter();
 	drv_memset_run(w->arg);
+	drv_data_leave();
 }
 static const struct sim_behaviour memset_behaviour = {.finish = memset_finish,
 						      .release = arg_release};
@@ -122,8 +131,10 @@ int64_t drv_duration(const struct drv_task *t, int64_t base_ns, uint32_t device,
 	switch (t->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL: {
 		const struct CUfunc_st *f = t->kernel.f;
-		return sim_model_kernel_ns(&f->model, base_ns, f->sim && f->sim->poll, device, key,
-					   number);
+		int64_t ns = sim_model_kernel_ns(&f->model, base_ns, f->sim && f->sim->poll, device,
+						 key, number);
+		/* A rendezvous is bound by the link, not by the device's clock. */
+		return f->sim && f->sim->poll ? ns : sim_fault_throttle(ns, device, sim_now_ns());
 	}
 	case CU_GRAPH_NODE_TYPE_MEMCPY:
 		return sim_model_copy_ns(t->copy.path, t->copy.pageable,
@@ -172,7 +183,7 @@ struct sim_work *drv_work(const struct drv_task *t, int64_t duration_ns, uint32_
 	w->duration_ns = duration_ns;
 	w->latency_ns = sim_settings.launch_latency_ns;
 	op->correlation = sim_bracket.correlation;
-	op->tid = thread_id();
+	op->tid = drv_thread_id();
 	switch (t->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		work_kernel(w, &t->kernel, device);

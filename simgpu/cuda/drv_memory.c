@@ -4,25 +4,21 @@
  *
  * Device memory is lazy: one reservation of address space a device, from which allocations are cut first-fit in pages;
  * nothing is backed before it is touched, and freed pages are given back, so that fresh memory reads zero and models
- * far larger than this machine fit. Not inherited by a fork, not dumped.
+ * far larger than this machine fit (drv_pages.c keeps them untouched). Not inherited by a fork, not dumped.
  *
  * The table of ranges is an array sorted by address under a lock of its own, a leaf: nothing is called with it held.
  */
 #include "simgpu/cuda/drv.h"
 
-#include "simgpu/core/sim_devices.h"
+#include "simgpu/core/sim_extent.h"
+#include "simgpu/core/sim_fault.h"
+#include "simgpu/core/sim_truth.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define PAGE 4096ull
-
-struct extent {
-	uintptr_t start;
-	size_t bytes;
-	struct extent *next; /* by address */
-};
 
 static struct {
 	pthread_rwlock_t lock;
@@ -32,10 +28,16 @@ static struct {
 } table = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 static struct {
-	struct extent *free; /* NULL and !reserved: not set up */
-	bool reserved;
-	uint64_t used;
-} arena[DRV_MAX_DEVICES]; /* under table.lock */
+	struct sim_extent *free;
+	uintptr_t base; /* 0 = not set up */
+	struct sim_pages pages;
+	uint64_t used;	      /* in pages, against the capacity */
+	uint64_t bytes, peak; /* as asked for */
+} arena[DRV_MAX_DEVICES];     /* under table.lock */
+
+static struct {
+	uint64_t bytes, peak;
+} pinned; /* under table.lock */
 
 /* Index of the first range that starts above address. */
 static size_t above(uintptr_t address)
@@ -73,7 +75,73 @@ bool drv_range_of(uintptr_t address, struct drv_range *ret)
 	return r != NULL;
 }
 
-static void insert(struct drv_range *r)
+bool drv_range_covers(uintptr_t address, size_t bytes)
+{
+	struct drv_range *r;
+	bool ret = false;
+
+	pthread_rwlock_rdlock(&table.lock);
+	for (r = lookup(address); r; r = lookup(address)) {
+		size_t left = r->bytes - (address - r->start);
+		bool mapping = r->physical && r->physical->origin != DRV_EXPORTED;
+		if (mapping && !r->access)
+			break;
+		ret = bytes <= left;
+		if (ret || !mapping)
+			break;
+		address += left;
+		bytes -= left;
+	}
+	pthread_rwlock_unlock(&table.lock);
+	return ret;
+}
+
+void drv_span(const void *address, struct sim_span *ret)
+{
+	uintptr_t a = (uintptr_t)address;
+	struct drv_range *r;
+
+	*ret = (struct sim_span){.left = SIZE_MAX};
+	pthread_rwlock_rdlock(&table.lock);
+	r = lookup(a);
+	if (r) {
+		ret->left = r->bytes - (a - r->start);
+		ret->device = r->kind == DRV_MEM_DEVICE;
+		ret->file = r->physical != NULL;
+		if (r->physical && !r->physical->shared) {
+			ret->pages = &r->physical->pages;
+			ret->offset = a - r->start;
+		} else if (ret->device && !r->physical) {
+			ret->pages = &arena[r->device].pages;
+			ret->offset = a - arena[r->device].base;
+		}
+	}
+	pthread_rwlock_unlock(&table.lock);
+}
+
+void drv_memory_lock(void)
+{
+	pthread_rwlock_wrlock(&table.lock);
+}
+
+void drv_memory_unlock(void)
+{
+	pthread_rwlock_unlock(&table.lock);
+}
+
+struct drv_range *drv_range_at(uintptr_t address)
+{
+	return lookup(address);
+}
+
+struct drv_range *drv_range_from(uintptr_t address)
+{
+	size_t i = address ? above(address - 1) : 0;
+
+	return i < table.n ? &table.range[i] : NULL;
+}
+
+void drv_range_insert(struct drv_range *r)
 {
 	size_t i = above(r->start);
 
@@ -92,7 +160,7 @@ static void insert(struct drv_range *r)
 	table.n++;
 }
 
-static void erase(struct drv_range *r)
+void drv_range_erase(struct drv_range *r)
 {
 	size_t i = (size_t)(r - table.range);
 
@@ -100,97 +168,129 @@ static void erase(struct drv_range *r)
 	table.n--;
 }
 
-/* Twice the capacity in addresses, so that first-fit does not run into fragmentation before the capacity is used. */
-static bool reserve(CUdevice device)
-{
-	size_t bytes = (sim_settings.device->memory_bytes + PAGE) / PAGE * PAGE * 2;
-	struct extent *e;
-	void *p;
-
-	if (arena[device].reserved)
-		return true;
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0);
-	if (p == MAP_FAILED)
-		return false;
-	madvise(p, bytes, MADV_DONTFORK);
-	madvise(p, bytes, MADV_DONTDUMP);
-	e = sim_alloc(sizeof(*e));
-	*e = (struct extent){(uintptr_t)p, bytes, NULL};
-	arena[device].free = e;
-	arena[device].reserved = true;
-	return true;
-}
-
-static uintptr_t cut(CUdevice device, size_t bytes)
-{
-	for (struct extent **link = &arena[device].free, *e; (e = *link); link = &e->next)
-		if (e->bytes >= bytes) {
-			uintptr_t ret = e->start;
-			e->start += bytes;
-			e->bytes -= bytes;
-			if (!e->bytes) {
-				*link = e->next;
-				free(e);
-			}
-			return ret;
-		}
-	return 0;
-}
-
-static void give_back(CUdevice device, uintptr_t start, size_t bytes)
-{
-	struct extent **link = &arena[device].free, *prev = NULL, *e;
-
-	madvise((void *)start, bytes, MADV_DONTNEED);
-	for (; (e = *link) && e->start < start; link = &e->next)
-		prev = e;
-	if (prev && prev->start + prev->bytes == start) {
-		prev->bytes += bytes;
-	} else {
-		struct extent *n = sim_alloc(sizeof(*n));
-		*n = (struct extent){start, bytes, e};
-		*link = n;
-		prev = n;
-	}
-	if (e && prev->start + prev->bytes == e->start) {
-		prev->bytes += e->bytes;
-		prev->next = e->next;
-		free(e);
-	}
-}
-
 static size_t pages(size_t bytes)
 {
 	return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-CUresult drv_device_alloc(CUcontext ctx, CUdevice device, size_t bytes,
-			  struct CUmemPoolHandle_st *pool, CUdeviceptr *ret)
+/* Huge pages would make a byte written cost two megabytes. */
+static void advise(void *p, size_t bytes)
 {
-	uint64_t capacity = sim_settings.device->memory_bytes;
+	madvise(p, bytes, MADV_DONTFORK);
+	madvise(p, bytes, MADV_DONTDUMP);
+	madvise(p, bytes, MADV_NOHUGEPAGE);
+}
+
+void drv_arena_map(uintptr_t start, size_t bytes)
+{
+	void *p = mmap((void *)start, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+
+	if (p == MAP_FAILED) {
+		sim_complain("cannot map %zu bytes of device memory again", bytes);
+		__builtin_trap();
+	}
+	advise(p, bytes);
+}
+
+/* Twice the capacity in addresses, so that first-fit does not run into fragmentation before the capacity is used. */
+static bool reserve(CUdevice device)
+{
+	size_t bytes = (sim_fault_memory_bytes() + SIM_BLOCK) / SIM_BLOCK * SIM_BLOCK * 2;
+	void *p;
+
+	if (arena[device].base)
+		return true;
+	p = mmap(NULL, bytes + SIM_BLOCK, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	advise(p, bytes + SIM_BLOCK);
+	arena[device].base = ((uintptr_t)p + SIM_BLOCK - 1) / SIM_BLOCK * SIM_BLOCK;
+	sim_pages_init(&arena[device].pages, bytes, false);
+	sim_extent_give(&arena[device].free, arena[device].base, bytes, NULL);
+	return true;
+}
+
+static void give_back(CUdevice device, uintptr_t start, size_t bytes)
+{
+	struct sim_extent whole;
+
+	madvise((void *)start, bytes, MADV_DONTNEED);
+	sim_extent_give(&arena[device].free, start, bytes, &whole);
+	sim_pages_forget(&arena[device].pages, whole.start - arena[device].base, whole.bytes);
+}
+
+/* Memory of the program's own is no allocation of anybody's: loading the module took it. */
+static bool in_peak(const char *use)
+{
+	return strcmp(use, "module") != 0;
+}
+
+bool drv_account(CUdevice device, size_t bytes, const char *use, uint64_t address)
+{
+	if (pages(bytes) > sim_fault_memory_bytes() - arena[device].used)
+		return false;
+	arena[device].used += pages(bytes);
+	if (in_peak(use))
+		arena[device].bytes += bytes;
+	if (arena[device].bytes > arena[device].peak)
+		arena[device].peak = arena[device].bytes;
+	sim_truth_memory(true, use, (uint32_t)device, bytes, address, drv_thread_id(),
+			 sim_now_ns());
+	return true;
+}
+
+static void unaccount_at(CUdevice device, size_t bytes, const char *use, uint64_t address,
+			 uint32_t tid, int64_t ns)
+{
+	arena[device].used -= pages(bytes);
+	if (in_peak(use))
+		arena[device].bytes -= bytes;
+	sim_truth_memory(false, use, (uint32_t)device, bytes, address, tid, ns);
+}
+
+void drv_unaccount(CUdevice device, size_t bytes, const char *use, uint64_t address)
+{
+	unaccount_at(device, bytes, use, address, drv_thread_id(), sim_now_ns());
+}
+
+void drv_memory_end(void)
+{
+	/* At exit a thread may have died with the lock. */
+	if (pthread_rwlock_tryrdlock(&table.lock))
+		return;
+	for (int i = 0; i < sim_settings.device_count; i++)
+		if (arena[i].peak)
+			sim_truth_note("peak_bytes", "%d %llu", i,
+				       (unsigned long long)arena[i].peak);
+	if (pinned.peak)
+		sim_truth_note("peak_pinned_bytes", "%llu", (unsigned long long)pinned.peak);
+	pthread_rwlock_unlock(&table.lock);
+}
+
+CUresult drv_device_alloc(CUcontext ctx, CUdevice device, size_t bytes,
+			  struct CUmemPoolHandle_st *pool, const char *use, CUdeviceptr *ret)
+{
 	struct drv_range r = {
-		.bytes = bytes, .kind = DRV_MEM_DEVICE, .device = device, .pool = pool};
+		.bytes = bytes, .kind = DRV_MEM_DEVICE, .device = device, .pool = pool, .use = use};
 	CUresult rc = CUDA_ERROR_OUT_OF_MEMORY;
+	uint64_t start;
 
 	r.ctx = ctx;
 	r.context = ctx->space.id;
-	if (bytes > capacity)
+	if (bytes > sim_fault_memory_bytes())
 		return rc;
 	pthread_rwlock_wrlock(&table.lock);
-	if (arena[device].used + pages(bytes) <= capacity && reserve(device)) {
-		r.start = cut(device, pages(bytes));
-		if (r.start) {
-			insert(&r);
-			arena[device].used += pages(bytes);
-			if (pool) {
-				pool->used += bytes;
-				if (pool->used > pool->used_high)
-					pool->used_high = pool->used;
-			}
-			*ret = r.start;
-			rc = CUDA_SUCCESS;
-		}
+	if (reserve(device) && pages(bytes) <= sim_fault_memory_bytes() - arena[device].used &&
+	    (start = sim_extent_take(&arena[device].free, pages(bytes))) != SIM_NO_EXTENT) {
+		drv_account(device, bytes, use, start);
+		r.start = (uintptr_t)start;
+		drv_range_insert(&r);
+		if (pool)
+			drv_pool_took(pool, bytes);
+		*ret = r.start;
+		rc = CUDA_SUCCESS;
 	}
 	pthread_rwlock_unlock(&table.lock);
 	return rc;
@@ -205,33 +305,59 @@ static CUresult host_alloc(CUcontext ctx, size_t bytes, enum drv_memory_kind kin
 
 	r.ctx = ctx;
 	r.context = ctx->space.id;
+	r.use = kind == DRV_MEM_MANAGED ? "managed" : "pinned";
 	p = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	r.start = (uintptr_t)p;
 	pthread_rwlock_wrlock(&table.lock);
-	insert(&r);
+	drv_range_insert(&r);
+	if (kind == DRV_MEM_PINNED) {
+		pinned.bytes += bytes;
+		if (pinned.bytes > pinned.peak)
+			pinned.peak = pinned.bytes;
+	}
+	sim_truth_memory(true, r.use, (uint32_t)r.device, bytes, r.start, drv_thread_id(),
+			 sim_now_ns());
 	pthread_rwlock_unlock(&table.lock);
 	*ret = p;
 	return CUDA_SUCCESS;
 }
 
-/* (table locked) */
-static void release_range(struct drv_range *r)
+/* (table locked) What IPC shared: the importers keep the file, this process gets fresh pages. */
+static void unshare(struct drv_range *r)
 {
-	if (r->kind == DRV_MEM_DEVICE) {
-		arena[r->device].used -= pages(r->bytes);
-		if (r->pool)
-			r->pool->used -= r->bytes;
-		give_back(r->device, r->start, pages(r->bytes));
-	} else if (r->kind != DRV_MEM_REGISTERED) {
-		munmap((void *)r->start, pages(r->bytes));
-	}
-	erase(r);
+	struct drv_physical *m = r->physical;
+
+	drv_arena_map(r->start, pages(r->bytes));
+	r->physical = NULL;
+	drv_physical_unmapped(m);
 }
 
-CUresult drv_release(uintptr_t address, enum drv_memory_kind kind)
+/* (table locked) */
+static void release_range(struct drv_range *r, uint32_t tid, int64_t ns)
+{
+	if (r->kind == DRV_MEM_DEVICE && r->physical && r->physical->origin != DRV_EXPORTED) {
+		munmap((void *)r->start, pages(r->bytes));
+		drv_physical_unmapped(r->physical);
+	} else if (r->kind == DRV_MEM_DEVICE) {
+		unaccount_at(r->device, r->bytes, r->use, r->start, tid, ns);
+		if (r->pool)
+			drv_pool_gave(r->pool, r->bytes);
+		if (r->physical)
+			unshare(r);
+		give_back(r->device, r->start, pages(r->bytes));
+	} else if (r->kind != DRV_MEM_REGISTERED) {
+		if (r->kind == DRV_MEM_PINNED)
+			pinned.bytes -= r->bytes;
+		sim_truth_memory(false, r->use, (uint32_t)r->device, r->bytes, r->start, tid, ns);
+		munmap((void *)r->start, pages(r->bytes));
+	}
+	drv_range_erase(r);
+}
+
+CUresult drv_release_at(uintptr_t address, enum drv_memory_kind kind, uint32_t tid, int64_t ns)
 {
 	struct drv_range *r;
 	CUresult rc = CUDA_ERROR_INVALID_VALUE;
@@ -239,11 +365,16 @@ CUresult drv_release(uintptr_t address, enum drv_memory_kind kind)
 	pthread_rwlock_wrlock(&table.lock);
 	r = lookup(address);
 	if (r && r->start == address && r->kind == kind) {
-		release_range(r);
+		release_range(r, tid, ns);
 		rc = CUDA_SUCCESS;
 	}
 	pthread_rwlock_unlock(&table.lock);
 	return rc;
+}
+
+CUresult drv_release(uintptr_t address, enum drv_memory_kind kind)
+{
+	return drv_release_at(address, kind, drv_thread_id(), sim_now_ns());
 }
 
 void drv_release_context(CUcontext ctx)
@@ -251,7 +382,7 @@ void drv_release_context(CUcontext ctx)
 	pthread_rwlock_wrlock(&table.lock);
 	for (size_t i = table.n; i-- > 0;)
 		if (table.range[i].ctx == ctx)
-			release_range(&table.range[i]);
+			release_range(&table.range[i], drv_thread_id(), sim_now_ns());
 	pthread_rwlock_unlock(&table.lock);
 }
 
@@ -266,7 +397,7 @@ uint64_t drv_device_used(CUdevice device)
 }
 
 /* Freeing waits for everything under way that may use the memory, as the real calls do. */
-static CUresult settle_context(CUcontext ctx)
+CUresult drv_settle(CUcontext ctx)
 {
 	struct sim_point p = {0};
 	CUresult r;
@@ -296,7 +427,7 @@ CUresult sim_cuMemAlloc_v2(CUdeviceptr *ptr, size_t bytes)
 		return r;
 	if (!ptr || !bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	return drv_device_alloc(ctx, ctx->device, bytes, NULL, ptr);
+	return drv_device_alloc(ctx, ctx->device, bytes, NULL, "device", ptr);
 }
 
 CUresult sim_cuMemAllocPitch_v2(CUdeviceptr *ptr, size_t *pitch, size_t width, size_t height,
@@ -321,9 +452,12 @@ CUresult sim_cuMemFree_v2(CUdeviceptr ptr)
 	if (!drv_range_of(ptr, &m) || m.start != ptr ||
 	    (m.kind != DRV_MEM_DEVICE && m.kind != DRV_MEM_MANAGED))
 		return CUDA_ERROR_INVALID_VALUE;
+	/* Mappings and opened handles have calls of their own to end them. */
+	if (m.physical && m.physical->origin != DRV_EXPORTED)
+		return CUDA_ERROR_INVALID_VALUE;
 	r = forbidden_by_capture(m.ctx);
 	if (r == CUDA_SUCCESS)
-		r = settle_context(m.ctx);
+		r = drv_settle(m.ctx);
 	return r == CUDA_SUCCESS ? drv_release(ptr, m.kind) : r;
 }
 
@@ -366,7 +500,7 @@ CUresult sim_cuMemFreeHost(void *p)
 		return CUDA_SUCCESS;
 	if (!drv_range_of((uintptr_t)p, &m) || m.start != (uintptr_t)p || m.kind != DRV_MEM_PINNED)
 		return CUDA_ERROR_INVALID_VALUE;
-	r = settle_context(m.ctx);
+	r = drv_settle(m.ctx);
 	return r == CUDA_SUCCESS ? drv_release((uintptr_t)p, DRV_MEM_PINNED) : r;
 }
 
@@ -390,7 +524,7 @@ CUresult sim_cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 		if (i && table.range[i - 1].start + table.range[i - 1].bytes > m.start)
 			r = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 		else
-			insert(&m);
+			drv_range_insert(&m);
 	}
 	pthread_rwlock_unlock(&table.lock);
 	return r;
@@ -404,7 +538,7 @@ CUresult sim_cuMemHostUnregister(void *p)
 	if (!drv_range_of((uintptr_t)p, &m) || m.start != (uintptr_t)p ||
 	    m.kind != DRV_MEM_REGISTERED)
 		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-	r = settle_context(m.ctx);
+	r = drv_settle(m.ctx);
 	return r == CUDA_SUCCESS ? drv_release((uintptr_t)p, DRV_MEM_REGISTERED) : r;
 }
 
@@ -437,7 +571,7 @@ CUresult sim_cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (r != CUDA_SUCCESS)
 		return r;
-	*total = sim_settings.device->memory_bytes;
+	*total = sim_fault_memory_bytes();
 	*free_bytes = *total - drv_device_used(ctx->device);
 	return CUDA_SUCCESS;
 }

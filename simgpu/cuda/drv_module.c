@@ -219,7 +219,7 @@ static CUresult global(struct drv_image *image, CUcontext ctx, const char *name,
 		;
 	if (!g) {
 		CUdeviceptr p;
-		r = drv_device_alloc(ctx, ctx->device, GLOBAL_BYTES, NULL, &p);
+		r = drv_device_alloc(ctx, ctx->device, GLOBAL_BYTES, NULL, "module", &p);
 		if (r == CUDA_SUCCESS) {
 			g = sim_alloc(sizeof(*g));
 			g->name = sim_intern(name);

@@ -1,9 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stream-ordered allocation: the memory is there at once, it goes back when the stream has reached the free. Pools
- * account and hold attributes; there is no trimming, nothing is kept back.
+ * Stream-ordered allocation: the memory is there at once, it goes back when the stream has reached the free. What a pool
+ * says it reserved is a number (whole chunks, held up to the release threshold); no memory is kept back for it, so that
+ * cuMemGetInfo counts what is in use.
  */
 #include "simgpu/cuda/drv.h"
+
+#define CHUNK (32ull << 20)
+
+static uint64_t chunks(uint64_t bytes)
+{
+	return (bytes + CHUNK - 1) / CHUNK * CHUNK;
+}
+
+void drv_pool_took(CUmemoryPool pool, uint64_t bytes)
+{
+	pool->used += bytes;
+	if (pool->used > pool->used_high)
+		pool->used_high = pool->used;
+	if (pool->used > pool->reserved)
+		pool->reserved = chunks(pool->used);
+	if (pool->reserved > pool->reserved_high)
+		pool->reserved_high = pool->reserved;
+}
+
+static void shrink(CUmemoryPool pool, uint64_t keep)
+{
+	uint64_t least = chunks(pool->used > keep ? pool->used : keep);
+
+	if (least < pool->reserved)
+		pool->reserved = least;
+}
+
+void drv_pool_gave(CUmemoryPool pool, uint64_t bytes)
+{
+	pool->used -= bytes;
+	shrink(pool, pool->threshold);
+}
 
 static CUresult pool_of(CUdevice dev, bool current, CUmemoryPool *ret)
 {
@@ -77,7 +110,12 @@ CUresult sim_cuMemPoolDestroy(CUmemoryPool pool)
 
 CUresult sim_cuMemPoolTrimTo(CUmemoryPool pool, size_t keep)
 {
-	return drv_is(pool, DRV_POOL) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	if (!drv_is(pool, DRV_POOL))
+		return CUDA_ERROR_INVALID_VALUE;
+	drv_memory_lock();
+	shrink(pool, keep);
+	drv_memory_unlock();
+	return CUDA_SUCCESS;
 }
 
 CUresult sim_cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t n)
@@ -110,8 +148,12 @@ CUresult sim_cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute a, voi
 		*reuse_flag(pool, a) = *(int *)value;
 	else if (a == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
 		pool->threshold = *(cuuint64_t *)value;
-	else if (a == CU_MEMPOOL_ATTR_USED_MEM_HIGH || a == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
-		pool->used_high = pool->used; /* only a reset to the present is allowed */
+	else if (*(cuuint64_t *)value)
+		return CUDA_ERROR_INVALID_VALUE; /* a high-water mark can only be reset to the present */
+	else if (a == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
+		pool->used_high = pool->used;
+	else if (a == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+		pool->reserved_high = pool->reserved;
 	else
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
@@ -125,10 +167,14 @@ CUresult sim_cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute a, voi
 		*(int *)value = *reuse_flag(pool, a);
 	else if (a == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)
 		*(cuuint64_t *)value = pool->threshold;
-	else if (a == CU_MEMPOOL_ATTR_USED_MEM_CURRENT || a == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
+	else if (a == CU_MEMPOOL_ATTR_USED_MEM_CURRENT)
 		*(cuuint64_t *)value = pool->used;
-	else if (a == CU_MEMPOOL_ATTR_USED_MEM_HIGH || a == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+	else if (a == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)
+		*(cuuint64_t *)value = pool->reserved;
+	else if (a == CU_MEMPOOL_ATTR_USED_MEM_HIGH)
 		*(cuuint64_t *)value = pool->used_high;
+	else if (a == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH)
+		*(cuuint64_t *)value = pool->reserved_high;
 	else
 		return CUDA_ERROR_INVALID_VALUE;
 	return CUDA_SUCCESS;
@@ -145,7 +191,7 @@ CUresult sim_cuMemAllocFromPoolAsync(CUdeviceptr *ptr, size_t bytes, CUmemoryPoo
 		return CUDA_ERROR_INVALID_VALUE;
 	if (drv_capturing(s))
 		return CUDA_ERROR_NOT_SUPPORTED; /* allocation nodes are not simulated */
-	return drv_device_alloc(s->ctx, pool->device, bytes, pool, ptr);
+	return drv_device_alloc(s->ctx, pool->device, bytes, pool, "async", ptr);
 }
 
 CUresult sim_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream h)
@@ -161,7 +207,7 @@ CUresult sim_cuMemAllocAsync(CUdeviceptr *ptr, size_t bytes, CUstream h)
 
 static void free_finish(struct sim_work *w)
 {
-	drv_release((uintptr_t)w->arg, DRV_MEM_DEVICE);
+	drv_release_at((uintptr_t)w->arg, DRV_MEM_DEVICE, w->op.tid, w->op.end_ns);
 }
 static const struct sim_behaviour free_behaviour = {.finish = free_finish};
 
@@ -174,7 +220,8 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr ptr, CUstream h)
 
 	if (r != CUDA_SUCCESS || !ptr)
 		return r;
-	if (!drv_range_of(ptr, &m) || m.start != ptr || m.kind != DRV_MEM_DEVICE)
+	if (!drv_range_of(ptr, &m) || m.start != ptr || m.kind != DRV_MEM_DEVICE ||
+	    (m.physical && m.physical->origin != DRV_EXPORTED))
 		return CUDA_ERROR_INVALID_VALUE;
 	sim_enter();
 	if (drv_capturing(s)) {
@@ -183,6 +230,7 @@ CUresult sim_cuMemFreeAsync(CUdeviceptr ptr, CUstream h)
 		w = sim_work_new();
 		w->behaviour = &free_behaviour;
 		w->arg = (void *)(uintptr_t)ptr;
+		w->op.tid = drv_thread_id();
 		sim_lane_submit(s->lane, w, sim_now_ns());
 	}
 	sim_leave();

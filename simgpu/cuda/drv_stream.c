@@ -36,6 +36,7 @@ static void reap(void)
 			continue;
 		}
 		*link = s->next;
+		s->head.type = DRV_STREAM; /* taken at destroy; says which list it goes to */
 		drv_free(s);
 	}
 }
@@ -286,7 +287,11 @@ CUresult sim_cuStreamWaitEvent(CUstream h, CUevent e, unsigned int flags)
 	sim_enter();
 	if (e->capture || drv_capturing(s))
 		r = drv_capture_wait(s, e);
-	else if ((r = drv_capture_legacy(s)) == CUDA_SUCCESS && e->recorded)
+	else if ((r = drv_capture_legacy(s)) != CUDA_SUCCESS)
+		;
+	else if (drv_shared_event_foreign(e))
+		drv_shared_event_wait(e, s);
+	else if (e->recorded)
 		sim_lane_wait(s->lane, &e->at);
 	sim_leave();
 	return r;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The runtime: libcudart.so.13, and the same as a static archive (hidden symbols) for libraries that carry their own.
 RT_DIR    := $(O)/simgpu/cudart
-RT_SRC    := $(addprefix simgpu/cudart/,rt_copy.c rt_device.c rt_graph.c rt_init.c rt_launch.c rt_memory.c \
+RT_SRC    := $(addprefix simgpu/cudart/,rt_copy.c rt_device.c rt_graph.c rt_init.c rt_launch.c rt_library.c rt_memory.c \
 	     rt_register.c rt_stream.c sim_stub.c)
 RT_GEN    := $(addprefix $(RT_DIR)/gen/,rt_export.c rt_impl.h rt_errors.inc rt_driver_table.inc)
 RT_OBJS   := $(call objs,$(RT_SRC))

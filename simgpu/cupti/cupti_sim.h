@@ -50,6 +50,8 @@ int cupti_was_on(CUpti_ActivityKind kind, uint32_t context, int64_t ns);
 int cupti_api_on(enum sim_domain domain, uint32_t cbid, int64_t start_ns);
 /* The driver's clock to the client's, if it registered one. */
 uint64_t cupti_time(int64_t ns);
+int64_t cupti_device_clock(int64_t ns);		      /* the driver's clock to the device's */
+CUpti_TimestampCallbackFunc cupti_client_clock(void); /* NULL = none */
 int cupti_system_thread_ids(void);
 /* Records of the calling thread's external ids, for the call that just ended. */
 void cupti_external_records(uint32_t correlation);

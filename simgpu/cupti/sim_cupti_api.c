@@ -14,8 +14,6 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct sim_export *sim_table;
-static CUpti_TimestampCallbackFunc clock_fn;
-static int64_t clock_offset_ns;
 static int thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 
 void *cupti_driver_symbol(const char *name)
@@ -78,11 +76,6 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-uint64_t cupti_time(int64_t ns)
-{
-	return (uint64_t)(ns + __atomic_load_n(&clock_offset_ns, __ATOMIC_RELAXED));
-}
-
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
 	if (!version)
@@ -94,33 +87,13 @@ CUptiResult cuptiGetVersion(uint32_t *version)
 CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 {
 	const struct sim_export *sim = cupti_sim();
-	CUpti_TimestampCallbackFunc fn = clock_fn;
+	CUpti_TimestampCallbackFunc fn = cupti_client_clock();
 
 	if (!timestamp)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*timestamp = fn ? fn() : (uint64_t)(sim ? sim->now_ns() : now_ns());
+	*timestamp = fn ? fn() : (uint64_t)cupti_device_clock(sim ? sim->now_ns() : now_ns());
 	if (sim)
 		sim->truth_note("cupti_timestamp", "%llu", (unsigned long long)*timestamp);
-	return CUPTI_SUCCESS;
-}
-
-CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc funcTimestamp)
-{
-	int64_t best = INT64_MAX, offset = 0;
-
-	if (!funcTimestamp)
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	/* One offset for the whole session, from the tightest of a few brackets: durations stay exact. */
-	for (int i = 0; i < 8; i++) {
-		int64_t before = now_ns(), theirs = (int64_t)funcTimestamp(), after = now_ns();
-
-		if (after - before < best) {
-			best = after - before;
-			offset = theirs - (before + best / 2);
-		}
-	}
-	__atomic_store_n(&clock_offset_ns, offset, __ATOMIC_RELAXED);
-	clock_fn = funcTimestamp;
 	return CUPTI_SUCCESS;
 }
 

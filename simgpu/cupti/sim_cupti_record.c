@@ -6,6 +6,7 @@
  */
 #include "simgpu/cupti/cupti_sim.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,6 +27,20 @@ size_t cupti_record_size(CUpti_ActivityKind kind)
 	return (unsigned)kind < CUPTI_ACTIVITY_KIND_COUNT ? sizes[kind] : 0;
 }
 
+/* Real ones come without times when the device lost its semaphores: start and end are 0, all else is there. */
+static int loses_times(const struct sim_op *op)
+{
+	static int64_t number; /* device thread only */
+	const struct sim_export *sim = cupti_sim();
+
+	if (!sim || sim->bytes < offsetof(struct sim_export, fault) + sizeof(sim->fault) ||
+	    !sim->fault(SIM_FAULT_ZEROED, ++number, 0))
+		return 0;
+	sim->truth_note("zeroed_record", "correlation=%u graph_node=%llu", op->correlation,
+			(unsigned long long)op->graph_node);
+	return 1;
+}
+
 static void kernel_record(const struct sim_op *op, CUpti_ActivityKind kind)
 {
 	CUpti_ActivityKernel10 r;
@@ -35,6 +50,8 @@ static void kernel_record(const struct sim_op *op, CUpti_ActivityKind kind)
 	r.registersPerThread = (uint16_t)op->regs;
 	r.start = cupti_time(op->start_ns);
 	r.end = cupti_time(op->end_ns);
+	if (loses_times(op))
+		r.start = r.end = 0;
 	r.completed = r.end;
 	r.deviceId = op->device;
 	r.contextId = op->context;

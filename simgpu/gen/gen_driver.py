@@ -88,6 +88,17 @@ def emit_header(protos):
     return out + ["#endif", ""]
 
 
+def params_struct(params):
+    """What CUPTI's clients know as cuX_params: the parameters in order, arrays as pointers."""
+    members = [re.sub(r"(\w+)\s*\[[^]]*\]$", r"*\1", p) for p in params]
+    return ["\tstruct p_ {", *(f"\t\t{m};" for m in members or ["char none_"]), "\t} params_;"]
+
+
+def params_fill(params):
+    names = ", ".join(param_name(p) for p in params) or "0"
+    return [f"\t\tparams_ = (struct p_){{{names}}};"]
+
+
 def emit_wrappers(protos, cbids):
     out = ["/* SPDX-License-Identifier: Apache-2.0 */",
            "/* Made by simgpu/gen/gen_driver.py. The exported driver API: bracket, scenario, implementation or stub. */",
@@ -105,12 +116,16 @@ def emit_wrappers(protos, cbids):
         call = f"{impl}({', '.join(param_name(p) for p in params)})"
         out += [f"__attribute__((visibility(\"default\"))) CUresult {n}({', '.join(params) or 'void'});",
                 f"CUresult {n}({', '.join(params) or 'void'})", "{",
-                f"\tstruct sim_call *call_ = &sim_calls[{i}];", "\tCUresult r_;", "",
-                "\tsim_call_enter(call_);",
+                *params_struct(params),
+                f"\tstruct sim_call *call_ = &sim_calls[{i}];", "\tstruct sim_watched watched_;", "\tCUresult r_;", "",
+                "\tsim_call_enter(call_);", "\twatched_.watch = NULL;",
+                "\tif (sim_watching()) {", *params_fill(params),
+                "\t\tsim_watch_begin(&watched_, SIM_DRIVER, call_->cbid, &params_);", "\t}",
                 "\tif (!sim_call_refused(call_, &r_)) {",
                 f"\t\tif ({impl}) {{", f"\t\t\tr_ = {call};", "\t\t} else {"]
         out += ["\t\t\t" + s for s in outputs(n, params)]
-        out += ["\t\t\tr_ = sim_call_stub(call_);", "\t\t}", "\t}", "\tsim_call_exit(call_, r_);", "\treturn r_;", "}"]
+        out += ["\t\t\tr_ = sim_call_stub(call_);", "\t\t}", "\t}", "\tif (__builtin_expect(watched_.watch != NULL, 0))",
+                "\t\tsim_watch_end(&watched_, (int32_t *)&r_);", "\tsim_call_exit(call_, r_);", "\treturn r_;", "}"]
     return out
 
 

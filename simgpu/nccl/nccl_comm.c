@@ -118,6 +118,7 @@ static ncclResult_t enter_file(struct ncclComm *c)
 		return nccl_fail(ncclInvalidArgument,
 				 "rank %d says %d ranks, another one of the same id said %u",
 				 c->rank, c->nranks, none);
+	c->shared->world[c->rank] = nccl_world_rank(c->device);
 	if (__atomic_add_fetch(&c->shared->joined, 1, __ATOMIC_ACQ_REL) > n)
 		return nccl_fail(ncclInvalidUsage, "more than %d ranks joined one communicator",
 				 c->nranks);
@@ -242,7 +243,7 @@ ncclResult_t nccl_reserve(struct ncclComm *c, int pair_peer, size_t bytes)
 		return nccl_fail(
 			ncclInvalidUsage,
 			"an operation of %zu bytes a rank: the simulator moves at most %zu; set "
-			"collective_data = none in the scenario's [nccl]",
+			"collective_data = small in the scenario's [nccl]",
 			bytes, limit);
 	pthread_mutex_lock(&c->lock);
 	for (uint64_t half = 0; half < 2 && bytes > *have && rc == ncclSuccess; half++) {
@@ -253,7 +254,7 @@ ncclResult_t nccl_reserve(struct ncclComm *c, int pair_peer, size_t bytes)
 		if (fallocate(c->fd, 0, offset, (off_t)pages(bytes)))
 			rc = nccl_fail(ncclSystemError,
 				       "no room in /dev/shm for %zu bytes (%s); set "
-				       "collective_data = none "
+				       "collective_data = small "
 				       "in the scenario's [nccl]",
 				       bytes, strerror(errno));
 	}

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE /* getrandom */
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 
 #include "simgpu/cudart/rt.h"
 #include "simgpu/cudart/sim_stub.h"
+
+#define ABORT_LIMIT_MS 1000
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -62,6 +65,9 @@ static int64_t parse_ns(const char *s, int64_t other)
 	return (int64_t)v;
 }
 
+#define SMALL_BYTES                                                                                \
+	(1u << 20) /* what is as large as this moves no data unless the scenario says full */
+
 static struct nccl_settings settings;
 
 static void read_settings(void)
@@ -69,14 +75,18 @@ static void read_settings(void)
 	const struct sim_export *sim = sim_rt_export();
 	const char *bw = sim ? sim->scenario("nccl.busbw_gbs") : NULL;
 	const char *data = sim ? sim->scenario("nccl.collective_data") : NULL;
+	const char *alpha = sim ? sim->scenario("nccl.alpha") : NULL;
 
-	settings.alpha_ns = parse_ns(sim ? sim->scenario("nccl.alpha") : NULL, 10000);
+	settings.from_scenario = alpha || bw || !sim ||
+				 sim->bytes < offsetof(struct sim_export, collective_ns) +
+						      sizeof(sim->collective_ns);
+	settings.alpha_ns = parse_ns(alpha, 10000);
 	settings.busbw_gbs = bw ? strtod(bw, NULL) : 0;
 	if (!(settings.busbw_gbs > 0))
 		settings.busbw_gbs = 300;
-	settings.data_limit = !data || !strcmp(data, "full") ? SIZE_MAX
-			      : !strcmp(data, "small")	     ? 64 << 10
-							     : 0;
+	settings.data_limit = data && !strcmp(data, "full")   ? SIZE_MAX
+			      : data && !strcmp(data, "none") ? 0
+							      : SMALL_BYTES - 1;
 }
 
 const struct nccl_settings *nccl_settings(void)
@@ -221,8 +231,11 @@ EXPORT ncclResult_t pncclCommAbort(ncclComm_t comm)
 	TRY(check_comm(comm));
 	/* Kernels that wait look at the word and leave; then nothing uses the file. */
 	__atomic_store_n(&comm->shared->aborted, 1, __ATOMIC_RELEASE);
-	TRY(nccl_comm_drain(comm));
-	nccl_comm_release(comm);
+	/* One that waits behind somebody else's hung kernel leaves when it gets there: its file has to stay for it. */
+	if (nccl_comm_drained(comm, ABORT_LIMIT_MS))
+		nccl_comm_release(comm);
+	else
+		comm->self = NULL;
 	return ncclSuccess;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simgpu/cudart/rt.h"
 #include "simgpu/cudart/sim_stub.h"
 
 /* A communicator to be made: by an id, or by splitting another one. */
@@ -218,6 +219,19 @@ static ncclResult_t order_streams(struct ncclComm *c, cudaStream_t stream)
 	return rc;
 }
 
+static const enum sim_collective collectives[NCCL_FUNCS] = {
+	[NCCL_ALL_REDUCE] = SIM_ALL_REDUCE,
+	[NCCL_ALL_GATHER] = SIM_ALL_GATHER,
+	[NCCL_REDUCE_SCATTER] = SIM_REDUCE_SCATTER,
+	[NCCL_BROADCAST] = SIM_BROADCAST,
+	[NCCL_REDUCE] = SIM_REDUCE,
+	[NCCL_ALL_TO_ALL] = SIM_ALL_TO_ALL,
+	[NCCL_GATHER] = SIM_GATHER,
+	[NCCL_SCATTER] = SIM_SCATTER,
+	[NCCL_SEND] = SIM_SEND_RECV,
+	[NCCL_RECV] = SIM_SEND_RECV,
+};
+
 static void measure(struct nccl_launch *l)
 {
 	const struct nccl_settings *s = nccl_settings();
@@ -237,6 +251,11 @@ static void measure(struct nccl_launch *l)
 	}
 	if (l->p2p)
 		l->bytes = message = sent > received ? sent : received;
+	if (!s->from_scenario) {
+		l->duration_ns = sim_rt_export()->collective_ns(collectives[l->tasks[0].func],
+								nranks, message, l->comm->device);
+		return;
+	}
 	/* GB/s are bytes per ns. */
 	l->duration_ns =
 		s->alpha_ns + (int64_t)((double)message *
@@ -287,6 +306,7 @@ static ncclResult_t launch(struct nccl_launch *l, cudaStream_t stream)
 	if (rc == ncclSuccess && c->nranks == 1 && !l->p2p)
 		return launch_alone(l, stream);
 	measure(l);
+	nccl_slow_down(l);
 	if (rc == ncclSuccess)
 		rc = reserve(l);
 	if (rc == ncclSuccess)
@@ -298,6 +318,7 @@ static ncclResult_t launch(struct nccl_launch *l, cudaStream_t stream)
 	captured = capture == cudaStreamCaptureStatusActive;
 	/* From the launch on l belongs to the device thread: it may be gone when that returns. */
 	l->captured = captured;
+	l->hangs = nccl_next_hangs(c);
 	pthread_mutex_lock(&c->lock);
 	if (!captured)
 		rc = order_streams(c, stream);

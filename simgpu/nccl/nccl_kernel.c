@@ -121,6 +121,8 @@ static void kernel_arrive(void *arg, const struct sim_launch *l, int64_t start_n
 	if (run->skip)
 		return;
 	run->number = c->next_run++;
+	if (launch->hangs)
+		return; /* nobody hears of it, and it hears of nobody */
 	if (!launch->p2p) {
 		run->seqs[0] = c->next_seq++;
 		post(nccl_arrival(c, c->rank, run->seqs[0]), run->seqs[0], run, launch->bytes,
@@ -212,6 +214,8 @@ static int kernel_poll(void *arg, const struct sim_launch *l, int64_t *ret_end_n
 		*ret_end_ns = now > run->start_ns ? now : run->start_ns;
 		return 1;
 	}
+	if (run->launch->hangs)
+		return 0;
 	if (!run->put) {
 		/* All before the start is complete when we arrive, but for an earlier run that may be open. */
 		if (c->finished != run->number)
@@ -227,6 +231,19 @@ static int kernel_poll(void *arg, const struct sim_launch *l, int64_t *ret_end_n
 	return rc;
 }
 
+/* The driver keeps what was never written untouched: it has to know what will be. */
+static void touch_result(const struct nccl_task *t)
+{
+	size_t part = t->count * nccl_type_bytes(t->type);
+	int root = t->comm->rank == t->root, parts = 1;
+
+	if (t->func == NCCL_SEND || ((t->func == NCCL_REDUCE || t->func == NCCL_GATHER) && !root))
+		return;
+	if (t->func == NCCL_ALL_GATHER || t->func == NCCL_ALL_TO_ALL || t->func == NCCL_GATHER)
+		parts = t->comm->nranks;
+	nccl_touch(t->recv, part * (size_t)parts);
+}
+
 static void take_data(struct ncclComm *c, struct nccl_run *run)
 {
 	struct nccl_launch *l = run->launch;
@@ -235,6 +252,7 @@ static void take_data(struct ncclComm *c, struct nccl_run *run)
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct nccl_task *t = &l->tasks[i];
 
+		touch_result(t);
 		if (!l->p2p) {
 			nccl_take(t, run->seqs[0], at);
 			at += nccl_contribution(t, c->nranks);

@@ -64,6 +64,8 @@ struct nccl_split_row {
 struct nccl_shared {
 	uint32_t nranks; /* set by compare and swap: a rank with another count is refused */
 	uint32_t joined, aborted, left;
+	int32_t world
+		[NCCL_MAX_RANKS]; /* rank in the job, by rank here; known once all have joined */
 };
 
 struct ncclComm {
@@ -98,7 +100,7 @@ struct ncclComm {
 /* What one kernel does; lives until it has run, or for ever when captured in a graph. */
 struct nccl_launch {
 	struct ncclComm *comm;
-	int captured, p2p;
+	int captured, p2p, hangs;
 	uint64_t bytes; /* of the contribution of a rank, see nccl_contribution */
 	int64_t duration_ns;
 	unsigned n;
@@ -106,6 +108,7 @@ struct nccl_launch {
 };
 
 struct nccl_settings {
+	int from_scenario; /* 0: the device's measured collectives instead of alpha and bus bandwidth */
 	int64_t alpha_ns;
 	double busbw_gbs;
 	size_t data_limit; /* operations larger than this move no data */
@@ -148,6 +151,14 @@ ncclResult_t nccl_group_end(void);
 ncclResult_t nccl_enqueue(const struct nccl_task *t);
 ncclResult_t nccl_init_later(ncclComm_t *comm, const ncclUniqueId *id, int nranks, int rank);
 ncclResult_t nccl_split_later(ncclComm_t parent, int color, int key, ncclComm_t *ret);
+
+/* Faults and laziness. */
+void nccl_touch(const void *p, size_t bytes);
+int32_t nccl_world_rank(int device);
+void nccl_slow_down(struct nccl_launch *l);
+int nccl_next_hangs(const struct ncclComm *c); /* call once for each launch */
+/* Everything launched is over, or the limit is. */
+int nccl_comm_drained(struct ncclComm *c, int limit_ms);
 
 /* Kernels. */
 ncclResult_t nccl_kernel_launch(struct nccl_launch *l, cudaStream_t stream);

@@ -114,6 +114,32 @@ static void test_update_keeps_the_counter(void **state)
 	assert_int_equal(wt_reg_comm_next(0xdef, &id), 0);
 }
 
+/* A driver gives one handle out again and again; who had it long ago is found without a walk through all of them. */
+static void test_many_lives(void **state)
+{
+	const uint64_t lives = 200000, handle = 0xfeed000;
+	struct wt_reg_entry e;
+	uint32_t first = wt_reg_count(WT_REG_STREAM) + 1;
+
+	for (uint64_t i = 0; i < lives; i++) {
+		assert_int_equal(wt_reg_add(WT_REG_STREAM, handle, 1000 + 10 * i, NULL), first + i);
+		if (i % 3)
+			wt_reg_end(WT_REG_STREAM, handle, 1000 + 10 * i + 5);
+		if (i % 5000 == 0) /* others of all buckets, between its lives */
+			first += wt_reg_add(WT_REG_STREAM, handle + 16 * (i + 1), 1, NULL) > 0;
+	}
+	assert_int_equal(wt_reg_find(WT_REG_STREAM, handle, 999, &e), 0);
+	for (uint64_t i = 0; i < lives; i++) {
+		uint64_t tsc = 1000 + 10 * i;
+
+		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle, tsc + 4, &e), 1);
+		assert_int_equal(e.birth_tsc, tsc);
+		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle, tsc + 7, &e), i % 3 == 0);
+	}
+	for (uint64_t i = 0; i < lives; i += 5000)
+		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle + 16 * (i + 1), UINT64_MAX, &e), 1);
+}
+
 static void test_names(void **state)
 {
 	char big[10000], text[32];
@@ -216,6 +242,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_modules_and_contexts),
 		cmocka_unit_test(test_update_keeps_the_counter),
+		cmocka_unit_test(test_many_lives),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_threads),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The duration model of the simulated device. What is demanded here is worked out by hand from data-sheet peaks and from
- * what a model must keep to whatever its coefficients are; how near it comes to measured kernels is bench/model.sh's.
+ * The duration model of the simulated device. What is demanded here follows by hand from data-sheet peaks, or is what a
+ * model must keep to whatever its coefficients are; how near it comes to measured kernels is for bench/model.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,8 +170,8 @@ static void test_absurd(void **state)
 }
 
 /*
- * An 8-way all-reduce of 512 MiB moves 2 * 7/8 of it over each link, whose data-sheet rate in one direction is 300, 450,
- * 450 and 900 GB/s: never faster than that (NVLink SHARP, where the switch adds, saves at most half of it).
+ * An 8-way all-reduce of 512 MiB moves 2 * 7/8 of it over each link, whose data-sheet rate in one direction is 300,
+ * 450, 450 and 900 GB/s: never faster than that (NVLink SHARP, where the switch adds, saves at most half of it).
  */
 static void test_collective_rates(void **state)
 {
