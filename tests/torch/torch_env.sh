@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the scripts of this folder, from the repository root.
+set -eu
+build=${BUILD:-build}
+python=build/torch-venv/bin/python
+jobs=tests/torch
+if ! why=$(scripts/setup torch 2>&1); then
+	echo "$why"
+	echo "skip-ok: PyTorch cannot be installed here (scripts/setup torch)"
+	exit 77
+fi
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+# The library counts its threads by the machine; two are enough, and the same everywhere.
+export OMP_NUM_THREADS=2 PYTHONDONTWRITEBYTECODE=1
+simlib=$PWD/$build/simgpu/lib
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# plain NAME DEVICE JOB ARGS: on the simulated device, without the agent; output in $tmp/NAME.plain
+plain() {
+	local name=$1 device=$2 job=$3
+	shift 3
+	mkdir -p "$tmp/$name.truth"
+	LD_LIBRARY_PATH=$simlib SIMGPU_DEVICE=$device SIMGPU_TRUTH=$tmp/$name.truth SIMGPU_LOG=$tmp/$name.stubs \
+		"$python" "$jobs/$job" "$@" >"$tmp/$name.plain" 2>"$tmp/$name.plain.err" ||
+		{ cat "$tmp/$name.plain" "$tmp/$name.plain.err"; fail "$name: the job fails without the agent"; }
+}
+
+# record NAME DEVICE JOB ARGS: under the agent; traces and truth in $tmp/NAME, output in $tmp/NAME.out
+record() {
+	local name=$1 device=$2 job=$3
+	shift 3
+	SIMGPU_LOG=$tmp/$name.stubs "$build/warptap" run --sim "$device" -o "$tmp/$name" -- \
+		"$python" "$jobs/$job" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" ||
+		{ cat "$tmp/$name.out" "$tmp/$name.err"; fail "$name: the job fails under the agent"; }
+	"$build/warptap" report --json "$tmp/$name" >"$tmp/$name.json" || fail "$name: report exits $?"
+}
+
+# complete NAME: nothing is missing, nothing is wrong.
+complete() {
+	python3 tests/e2e/truth_check.py "$build/warptap" "$tmp/$1" || fail "$1: the report differs from the truth"
+	"$build/tests/e2e/join_check" "$tmp/$1" || fail "$1: host and device records are joined wrong"
+}
+
+# counted NAME KEY: completeness.counted.KEY of the report.
+counted() {
+	python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["completeness"]["counted"][sys.argv[2]])' "$tmp/$1.json" "$2"
+}
+
+# traces NAME: how many processes left one.
+traces() {
+	find "$tmp/$1" -name '*.wt' | wc -l
+}
