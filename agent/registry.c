@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is who (registry.h). One growing array of entries per kind; id = index + 1. Entries of one bucket of handles
- * form a chain, newest first, so the live owner of a handle is met before its predecessors.
+ * Who is who (registry.h). One growing array of entries per kind; id = index + 1. Handles of one bucket form a chain;
+ * each link is the newest entry of its handle, and behind it hang the entries that had this handle before. Drivers give
+ * the same handle out again and again, so these can be a million: looking back in time jumps (Myers' list: each entry
+ * knows one further back, and any is reached in logarithmic steps).
  *
  * Threads: hooks of any thread add and end; the writer finds. Finding and ending take no lock: entries are only ever
- * added, a chain's head is published after its entry, `death` is one word set by compare-and-swap, and u is guarded by
+ * added, a link is published after its entry, `death` is one word set by compare-and-swap, and u is guarded by
  * a version that is odd while it changes. The spin lock serialises adding, replacing u, and new names.
  * The wait for it is bounded: a job's signal handler may interrupt the holder on its own thread and come here again;
  * it then gives up, and the object stays "not known" (counted).
@@ -34,7 +36,10 @@ _Static_assert(sizeof(struct wt_reg_entry) % sizeof(uint64_t) == 0, "copied word
 
 struct node {
 	_Atomic uint32_t version; /* odd while words change */
-	uint32_t chain;		  /* next older entry of the bucket, id; 0 = end */
+	_Atomic uint32_t chain;	  /* newest entry of the bucket's next handle, id; 0 = end */
+	uint32_t older;		  /* who had this handle before, id; 0 = nobody */
+	uint32_t jump;		  /* one further back, id; of the first: itself */
+	uint32_t lives;		  /* how many had this handle before */
 	uint32_t sibling;	  /* functions: next of the same module, id */
 	_Atomic uint32_t first;	  /* modules: newest function, id */
 	_Atomic uint64_t word[ENTRY_WORDS];
@@ -179,21 +184,38 @@ static int snapshot(struct node *n, struct wt_reg_entry *ret)
 	return 0;
 }
 
+/* The link of the chain where this handle stands, or would: it holds its newest entry, or 0. */
+static _Atomic uint32_t *link_of(enum wt_reg_kind kind, uint64_t handle)
+{
+	_Atomic uint32_t *link = head_of(kind, handle);
+	uint32_t id;
+
+	while ((id = atomic_load_explicit(link, memory_order_acquire))) {
+		struct node *n = node_of(kind, id);
+
+		if (word_of(n, WORD(handle)) == handle)
+			break;
+		link = &n->chain;
+	}
+	return link;
+}
+
 /* The entry of this handle that lived at tsc. Adding ends the predecessor, so only the newest can be alive. */
 static struct node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
 {
-	uint32_t id = atomic_load_explicit(head_of(kind, handle), memory_order_acquire);
+	uint32_t id = atomic_load_explicit(link_of(kind, handle), memory_order_acquire);
 
+	if (id && tsc == UINT64_MAX)
+		return word_of(node_of(kind, id), WORD(death_tsc)) == UINT64_MAX ? node_of(kind, id)
+										 : NULL;
 	while (id) {
 		struct node *n = node_of(kind, id);
 
-		id = n->chain;
-		if (word_of(n, WORD(handle)) != handle)
-			continue;
-		if (tsc == UINT64_MAX)
-			return word_of(n, WORD(death_tsc)) == UINT64_MAX ? n : NULL;
-		if (word_of(n, WORD(birth_tsc)) <= tsc && tsc <= word_of(n, WORD(death_tsc)))
-			return n;
+		if (word_of(n, WORD(birth_tsc)) <= tsc)
+			return tsc <= word_of(n, WORD(death_tsc)) ? n : NULL;
+		id = word_of(node_of(kind, n->jump), WORD(birth_tsc)) > tsc && n->jump != id
+			     ? n->jump
+			     : n->older;
 	}
 	return NULL;
 }
@@ -208,6 +230,22 @@ static void end_node(struct node *n, uint64_t tsc)
 						memory_order_acq_rel, memory_order_acquire);
 }
 
+/* n, about to become the newest entry of a handle, learns who had it before. */
+static void set_older(enum wt_reg_kind kind, struct node *n, uint32_t id, uint32_t old_id)
+{
+	struct node *old = old_id ? node_of(kind, old_id) : NULL;
+	struct node *far = old ? node_of(kind, old->jump) : NULL;
+
+	n->older = old_id;
+	n->lives = old ? old->lives + 1 : 0;
+	if (!old)
+		n->jump = id;
+	else if (old->lives - far->lives == far->lives - node_of(kind, far->jump)->lives)
+		n->jump = far->jump;
+	else
+		n->jump = old_id;
+}
+
 /* Under the lock. */
 static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 			   const struct wt_reg_entry *init)
@@ -215,11 +253,13 @@ static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 	uint32_t id = atomic_load_explicit(&reg.count[kind], memory_order_relaxed) + 1;
 	struct wt_reg_entry e = {
 		.id = id, .handle = handle, .birth_tsc = tsc, .death_tsc = UINT64_MAX};
-	struct node *n, *old = find(kind, handle, UINT64_MAX);
+	_Atomic uint32_t *link = link_of(kind, handle);
+	uint32_t old = atomic_load_explicit(link, memory_order_relaxed);
+	struct node *n;
 	uint64_t w[ENTRY_WORDS];
 
 	if (old)
-		end_node(old, tsc);
+		end_node(node_of(kind, old), tsc);
 	if (id > cap[kind] ||
 	    wt_arena_commit(&reg.entries[kind], (size_t)id * sizeof(struct node)) != 0)
 		return 0;
@@ -239,9 +279,13 @@ static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 		n->sibling = atomic_load_explicit(&m->first, memory_order_relaxed);
 		atomic_store_explicit(&m->first, id, memory_order_release);
 	}
-	n->chain = atomic_load_explicit(head_of(kind, handle), memory_order_relaxed);
+	set_older(kind, n, id, old);
+	atomic_store_explicit(
+		&n->chain,
+		old ? atomic_load_explicit(&node_of(kind, old)->chain, memory_order_relaxed) : 0,
+		memory_order_relaxed);
 	atomic_store_explicit(&reg.count[kind], id, memory_order_release);
-	atomic_store_explicit(head_of(kind, handle), id, memory_order_release);
+	atomic_store_explicit(link, id, memory_order_release);
 	return id;
 }
 

@@ -137,7 +137,8 @@ static void test_many_lives(void **state)
 		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle, tsc + 7, &e), i % 3 == 0);
 	}
 	for (uint64_t i = 0; i < lives; i += 5000)
-		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle + 16 * (i + 1), UINT64_MAX, &e), 1);
+		assert_int_equal(wt_reg_find(WT_REG_STREAM, handle + 16 * (i + 1), UINT64_MAX, &e),
+				 1);
 }
 
 static void test_names(void **state)
