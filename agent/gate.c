@@ -314,15 +314,29 @@ WT_EXPORT(CUDA, cuGetProcAddress_v2,
 
 /* ---- the way out ---- */
 
-/* exit() runs our handler; these do not. `noreturn` calls of forked children come here too: wt_agent_exit() knows. */
-static __attribute__((noreturn)) void leave(int status, const char *name)
-{
-	void (*real)(int);
+/*
+ * exit() runs our handler; these do not. `noreturn` calls of forked children come here too: wt_agent_exit() knows.
+ * They are allowed in signal handlers and in children of a raw fork, where the dynamic linker's lock may be held for
+ * ever: the next in line was looked up at load.
+ */
+static void (*next_exit)(int), (*next_Exit)(int);
 
+static __attribute__((constructor)) void load(void)
+{
+	int saved = errno;
+
+	if (wt_real_init())
+		return;
+	next_exit = (__typeof__(next_exit))wt_quiet_dlsym(RTLD_NEXT, "_exit");
+	next_Exit = (__typeof__(next_Exit))wt_quiet_dlsym(RTLD_NEXT, "_Exit");
+	errno = saved;
+}
+
+static __attribute__((noreturn)) void leave(int status, void (*next)(int))
+{
 	wt_agent_exit();
-	real = wt_real_init() ? NULL : (__typeof__(real))wt_next_dlsym(RTLD_NEXT, name);
-	if (real)
-		real(status);
+	if (next)
+		next(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -332,7 +346,7 @@ void _exit(int status) WT_EXPORTED;
 /* lint: allow _exit: as above */
 void _exit(int status)
 {
-	leave(status, "_exit");
+	leave(status, next_exit);
 }
 
 /* lint: allow _Exit: as above */
@@ -340,5 +354,5 @@ void _Exit(int status) WT_EXPORTED;
 /* lint: allow _Exit: as above */
 void _Exit(int status)
 {
-	leave(status, "_Exit");
+	leave(status, next_Exit);
 }
