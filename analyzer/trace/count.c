@@ -29,6 +29,7 @@ struct counter {
 	struct wt_trace *t;
 	struct wt_map index;
 	WT_VEC(struct tally) tallies;
+	uint64_t extra; /* records without a call, not even a lost one */
 	int nomem;
 };
 
@@ -234,6 +235,7 @@ static void finish(struct counter *c, struct tally *y, uint64_t *surplus, uint64
 	found = take(&timed, lack);
 	out.timed += found;
 	out.extra -= found;
+	c->extra += out.extra;
 	lack -= found;
 	if (!t->ended)
 		out.in_flight += take(&lack, lack);
@@ -253,15 +255,11 @@ static void finish(struct counter *c, struct tally *y, uint64_t *surplus, uint64
 
 static void explain_extra(struct counter *c)
 {
-	uint64_t extra = 0;
-
-	for (size_t i = 0; i < c->tallies.n; i++)
-		extra += c->tallies.p[i].extra;
-	if (extra && !c->t->lossy)
+	if (c->extra && !c->t->lossy)
 		wt_builder_note(c->t->b,
 				"%" PRIu64 " device operations have no host call: launched before "
 				"recording began, by another tool, or past our hooks",
-				extra);
+				c->extra);
 }
 
 int wt_trace_count(struct wt_trace *t)

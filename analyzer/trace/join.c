@@ -6,6 +6,8 @@
  *           call only: a runtime call stands for the driver call inside it, which is what we hooked.
  *   then    what is left on both sides, per stream, between the pairs found so far: records in order of correlation
  *           are in order of launch. This is all there is when a job has no API records.
+ *   last    where host rows were lost, order can fail beside the holes. A record and a call that are both left over on
+ *           one stream, equal in name and shape, are one pair, if not these two: what is here is not missing.
  */
 #include <string.h>
 
@@ -404,6 +406,52 @@ static int join_streams(struct joiner *j)
 	return err;
 }
 
+static uint64_t likeness(uint64_t stream, uint32_t class_, uint64_t signature)
+{
+	return wt_mix64(stream ^ wt_mix64(signature + class_));
+}
+
+/* From keys of streams to keys of likeness, those that have their pair left out; in order. */
+static void keep_single(struct wt_trace *t, struct keys *v, int records)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->n; i++) {
+		struct key k = v->p[i];
+		const struct wt_row *row = records ? NULL : &t->rows.p[k.index];
+		const struct wt_group *g = records ? &t->groups.p[k.index] : NULL;
+
+		if ((records ? g->row : row->group) != WT_NO_INDEX)
+			continue;
+		k.key = records ? likeness(k.key, g->class_, group_signature(t, g))
+				: likeness(k.key, row->kind, row_signature(t, row));
+		v->p[n++] = k;
+	}
+	v->n = n;
+	if (n)
+		qsort(v->p, n, sizeof(struct key), cmp_key);
+}
+
+static int pair_left_over(struct joiner *j)
+{
+	size_t h = 0, r = 0;
+	int err = collect_streams(j);
+
+	if (err)
+		return err;
+	keep_single(j->t, &j->rows, /* records= */ 0);
+	keep_single(j->t, &j->records, /* records= */ 1);
+	while (h < j->rows.n && r < j->records.n) {
+		uint64_t a = j->rows.p[h].key, b = j->records.p[r].key;
+
+		if (a == b)
+			pair(j->t, j->rows.p[h].index, j->records.p[r].index, /* ambiguous= */ 1);
+		h += a <= b;
+		r += a >= b;
+	}
+	return 0;
+}
+
 int wt_trace_join(struct wt_trace *t)
 {
 	struct joiner j = {.t = t, .how = WT_ALIGN_WHOLE};
@@ -416,6 +464,8 @@ int wt_trace_join(struct wt_trace *t)
 	err = join_threads(&j);
 	if (!err)
 		err = join_streams(&j);
+	if (!err && (t->rows_lost || t->dropped_agent))
+		err = pair_left_over(&j);
 	free(j.rows.p);
 	free(j.records.p);
 	free(j.h);

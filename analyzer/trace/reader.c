@@ -57,7 +57,9 @@ static void note_counted_losses(struct wt_trace *t)
 
 		if (c->state == WT_PB(COUNT_STATE, DROPPED_CUPTI))
 			cupti += c->n;
-		if (c->state == WT_PB(COUNT_STATE, DROPPED_AGENT))
+		/* of a kind: device records that found no buffer, which Loss packets tell with CUPTI's */
+		if (c->state == WT_PB(COUNT_STATE, DROPPED_AGENT) &&
+		    c->kind == WT_PB(COUNT_KIND, NONE))
 			agent += c->n;
 	}
 	if (cupti > t->dropped_cupti)
@@ -77,8 +79,10 @@ static void add_notes(struct wt_trace *t)
 		wt_builder_note(t->b, "pid %" PRIu64 ": the last flush did not finish in time",
 				t->pid);
 	if (t->dropped_cupti)
-		wt_builder_note(t->b, "pid %" PRIu64 ": CUPTI dropped %" PRIu64 " records", t->pid,
-				t->dropped_cupti);
+		wt_builder_note(t->b,
+				"pid %" PRIu64 ": %" PRIu64
+				" device records dropped, by CUPTI or for want of a buffer",
+				t->pid, t->dropped_cupti);
 	if (t->dropped_agent)
 		wt_builder_note(t->b,
 				"pid %" PRIu64 ": %" PRIu64
