@@ -59,6 +59,7 @@ int wt_buffer_next(uint8_t **ret, uint32_t *ret_valid,
 void wt_buffer_release(uint8_t *buf);	   /* writer, after the write() returned */
 /* Writer, at the very end: gives up the file; !keep unlinks it. The mapping stays: other threads may still store. */
 void wt_box_close(int keep);
+void wt_box_forked(void); /* in a child of fork(): a system call, nothing else */
 
 /* ---- hooks.c ---- */
 /* Table of hooks for the file's Ops packet: id 1..wt_hook_count(). kind = CountKind of trace.proto. */

@@ -31,7 +31,6 @@
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
-#define FD_HIGH 500 /* out of the way of jobs that count on small descriptors */
 
 static struct wt_box the_box; /* one per process */
 struct wt_box *wt_box;
@@ -61,33 +60,27 @@ static int has_room(const char *dir, size_t bytes)
 
 static int open_file(struct wt_box *b, const char *dir, const char *stem)
 {
-	int n, fd, high;
+	char path[sizeof(b->file.path)];
+	int n, r;
 
 	if (!dir || !*dir || !is_local(dir))
 		return -WT_E_UNSUPPORTED;
-	n = snprintf(b->path, sizeof(b->path), "%s/%s.ring", dir, stem);
-	if (n < 0 || (size_t)n >= sizeof(b->path))
+	n = snprintf(path, sizeof(path), "%s/%s.ring", dir, stem);
+	if (n < 0 || (size_t)n >= sizeof(path))
 		return -WT_E_LIMIT;
-	fd = open(b->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -WT_E_IO;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, FD_HIGH);
-	if (high >= 0) {
-		close(fd);
-		fd = high;
-	}
-	b->fd = fd;
+	r = wt_own_file_create(&b->file, path, O_RDWR);
+	if (r)
+		return r;
+	b->is_file = 1;
 	b->kind = "file";
 	return 0;
 }
 
 static void drop_file(struct wt_box *b)
 {
-	if (b->fd < 0)
-		return;
-	close(b->fd);
-	unlink(b->path);
-	b->fd = -1;
+	unlink(b->file.path);
+	wt_own_file_close(&b->file);
+	b->is_file = 0;
 }
 
 /* EOPNOTSUPP: some file systems cannot reserve; writing zeros can. */
@@ -118,18 +111,22 @@ int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind)
 	uint32_t seg = atomic_load_explicit(&b->segs, memory_order_relaxed);
 	off_t at = (off_t)seg * WT_SEG_BYTES;
 	uint8_t *where = b->base + at;
-	int flags = MAP_FIXED | (b->fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
+	int flags = MAP_FIXED | (b->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
 
 	if (seg >= b->segs_max)
 		return -WT_E_LIMIT;
-	if (b->fd >= 0 && reserve(b->fd, at, WT_SEG_BYTES))
+	/* Asked each time: to reserve and map what has become the job's own file would destroy its data. */
+	if (b->is_file &&
+	    (!wt_own_file_check(&b->file, NULL) || reserve(b->file.fd, at, WT_SEG_BYTES)))
 		return -WT_E_IO;
-	if (mmap(where, WT_SEG_BYTES, PROT_READ | PROT_WRITE, flags, b->fd, b->fd < 0 ? 0 : at) ==
-	    MAP_FAILED)
+	if (mmap(where, WT_SEG_BYTES, PROT_READ | PROT_WRITE, flags, b->file.fd,
+		 b->is_file ? at : 0) == MAP_FAILED)
 		return -WT_E_NOMEM;
 	madvise(where, WT_SEG_BYTES, MADV_DONTFORK);
 	madvise(where, WT_SEG_BYTES, MADV_DONTDUMP);
-	populate(where, WT_SEG_BYTES);
+	if (seg == 0 ||
+	    kind != WT_SEG_HEAD) /* most jobs have few threads: later rings come as they are used */
+		populate(where, WT_SEG_BYTES);
 	b->head->seg_kind[seg] = (uint8_t)kind;
 	atomic_store_explicit(&b->segs, seg + 1, memory_order_release);
 	atomic_store_explicit(&b->head->segs, seg + 1, memory_order_release);
@@ -234,8 +231,9 @@ static int fill(struct wt_box *b)
 	atomic_store(&b->free_chunks, 0);
 	atomic_store(&b->free_chunk_count, 0);
 	atomic_store(&b->chunk_count, 0);
-	if (wt_box_grow(b, WT_SEG_HEAD))
-		return -WT_E_IO;
+	for (uint32_t i = 0; i < WT_HEAD_SEGS; i++)
+		if (wt_box_grow(b, WT_SEG_HEAD))
+			return -WT_E_IO;
 	memcpy(h->magic, "WTBX", 4);
 	h->version = WT_BOX_VERSION;
 	h->head_bytes = WT_BOX_HEAD_BYTES;
@@ -264,12 +262,12 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 		cap_bytes = limit;
 	memset(b, 0, sizeof(*b));
 	b->segs_max = (uint32_t)(cap_bytes / WT_SEG_BYTES);
-	if (b->segs_max < 4)
-		b->segs_max = 4; /* below 8 MiB it would be of no use */
+	if (b->segs_max < 5)
+		b->segs_max = 5; /* below 10 MiB it would be of no use */
 	if (b->segs_max > WT_SEGS_MAX)
 		b->segs_max = WT_SEGS_MAX;
 	b->cap_bytes = (size_t)b->segs_max * WT_SEG_BYTES;
-	b->fd = -1;
+	b->file.fd = -1;
 	if (reserve_addresses(b))
 		return -WT_E_NOMEM;
 	for (size_t i = 0; i < n; i++) {
@@ -304,11 +302,23 @@ void wt_box_close(int keep)
 {
 	struct wt_box *b = wt_box;
 
-	if (!b || b->fd < 0)
+	if (!b || !b->is_file)
 		return;
 	b->cannot_grow = 1;
-	if (!keep)
-		unlink(b->path);
-	close(b->fd);
-	b->fd = -1;
+	if (!keep && wt_own_file_check(&b->file, NULL))
+		unlink(b->file.path);
+	wt_own_file_close(&b->file);
+}
+
+/*
+ * The box is not inherited; but CUPTI's state is, with the addresses of the buffers it was lent, and what it still
+ * writes there in a child would be a SIGSEGV. Private pages take their place: nobody reads them.
+ */
+void wt_box_forked(void)
+{
+	struct wt_box *b = wt_box;
+
+	if (b)
+		mmap(b->base, b->cap_bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }

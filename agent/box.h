@@ -3,8 +3,8 @@
  * Inside of the black box, shared by box.c (placement and growth), chunk.c (rings and chunks) and buffer.c (CUPTI
  * buffers). The head is part of the black-box format: recovery reads it from the file.
  *
- *   segment 0        head (64 KiB), then the rings
- *   segment 1, 2 ..  32 chunks, or 2 CUPTI buffers, as head.seg_kind says
+ *   segment 0, 1     head (64 KiB), then the rings
+ *   segment 2, 3 ..  32 chunks, or 2 CUPTI buffers, as head.seg_kind says
  */
 #ifndef WT_BOX_H
 #define WT_BOX_H
@@ -14,13 +14,15 @@
 #include <stdint.h>
 
 #include "chunk.h"
+#include "own_file.h"
 
 #define WT_BOX_VERSION	  1
 #define WT_BOX_HEAD_BYTES 65536u
 #define WT_SEG_BYTES	  (2u << 20)
 #define WT_SEGS_MAX	  512u /* 1 GiB */
 #define WT_RING_BYTES	  ((sizeof(struct wt_ring) + 63) / 64 * 64)
-#define WT_RINGS_MAX	  ((WT_SEG_BYTES - WT_BOX_HEAD_BYTES) / WT_RING_BYTES)
+#define WT_HEAD_SEGS	  2u
+#define WT_RINGS_MAX	  ((WT_HEAD_SEGS * WT_SEG_BYTES - WT_BOX_HEAD_BYTES) / WT_RING_BYTES) /* 796 */
 #define WT_BUFFERS_MAX	  (WT_SEGS_MAX * WT_SEG_BYTES / WT_CUPTI_BUFFER_BYTES)
 
 enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS };
@@ -58,11 +60,11 @@ struct wt_box {
 	struct wt_box_head *head; /* == base */
 	size_t cap_bytes;
 	uint32_t segs_max;
-	int fd; /* -1 = anonymous */
+	struct wt_own_file file; /* fd -1 = anonymous, or lost */
+	int is_file;
 	int cannot_grow;
 	_Atomic int wants_buffers; /* CUPTI is at work */
 	const char *kind;
-	char path[1280];
 	_Atomic uint32_t segs;
 
 	wt_stack free_chunks, full_chunks, free_buffers, done_buffers;

@@ -104,6 +104,39 @@ static void close_open(struct wt_box *b, uint32_t ring_index)
 	push(b, &b->full_chunks, c);
 }
 
+/* Only "no such thread" counts: EPERM from a sandbox must not close a living thread's chunk. */
+static int is_gone(struct wt_ring *r)
+{
+	uint32_t tid = __atomic_load_n(&r->tid, __ATOMIC_RELAXED);
+
+	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
+}
+
+/* Closes the chunks of threads that are gone: their rings are free for others. Any thread. */
+static void sweep_gone(struct wt_box *b)
+{
+	uint32_t n = atomic_load_explicit(&b->head->rings, memory_order_acquire);
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct wt_ring *r = wt_ring_at(b, i);
+		uint32_t live = RING_LIVE;
+
+		if (atomic_load_explicit(&r->state, memory_order_acquire) != RING_LIVE ||
+		    !is_gone(r) ||
+		    !atomic_compare_exchange_strong_explicit(&r->state, &live, RING_CLOSING,
+							     memory_order_acq_rel,
+							     memory_order_relaxed))
+			continue;
+		/* A new thread with the same id may have claimed it in between: ask again, now that none can. */
+		if (!is_gone(r)) {
+			atomic_store_explicit(&r->state, RING_LIVE, memory_order_release);
+			continue;
+		}
+		close_open(b, i);
+		atomic_store_explicit(&r->state, RING_GONE, memory_order_release);
+	}
+}
+
 static struct wt_ring *claim(struct wt_box *b, uint32_t i, uint32_t tid)
 {
 	struct wt_ring *r = wt_ring_at(b, i);
@@ -125,26 +158,38 @@ static struct wt_ring *claim(struct wt_box *b, uint32_t i, uint32_t tid)
 	return r;
 }
 
+/* A ring nobody has, made ours; NULL = all taken. */
+static struct wt_ring *claim_any(struct wt_box *b, uint32_t tid)
+{
+	for (uint32_t i = 0; i < WT_RINGS_MAX - 1; i++) {
+		struct wt_ring *r = claim(b, i, tid);
+		uint32_t known = atomic_load_explicit(&b->head->rings, memory_order_relaxed);
+
+		if (!r)
+			continue;
+		while (known < i + 1 && !atomic_compare_exchange_weak_explicit(
+						&b->head->rings, &known, i + 1,
+						memory_order_release, memory_order_relaxed))
+			;
+		return r;
+	}
+	return NULL;
+}
+
 struct wt_ring *wt_ring_get(void)
 {
 	struct wt_box *b = wt_box;
-	uint32_t tid, known, seen;
+	uint32_t tid;
 
 	if (!b)
 		return NULL;
 	if (wt_tls.ring)
 		return wt_tls.ring;
 	tid = (uint32_t)syscall(SYS_gettid);
-	for (uint32_t i = 0; i < WT_RINGS_MAX - 1 && !wt_tls.ring; i++) {
-		wt_tls.ring = claim(b, i, tid);
-		if (!wt_tls.ring)
-			continue;
-		known = atomic_load_explicit(&b->head->rings, memory_order_relaxed);
-		seen = i + 1;
-		while (known < seen && !atomic_compare_exchange_weak_explicit(
-					       &b->head->rings, &known, seen, memory_order_release,
-					       memory_order_relaxed))
-			;
+	wt_tls.ring = claim_any(b, tid);
+	if (!wt_tls.ring) { /* a job with a thread for each request: most of them are gone */
+		sweep_gone(b);
+		wt_tls.ring = claim_any(b, tid);
 	}
 	return wt_tls.ring;
 }
@@ -177,53 +222,26 @@ void wt_ring_each(void (*fn)(void *arg, struct wt_ring *r), void *arg)
 	}
 }
 
-/* Only "no such thread" counts: EPERM from a sandbox must not close a living thread's chunk. */
-static int is_gone(struct wt_ring *r)
-{
-	uint32_t tid = __atomic_load_n(&r->tid, __ATOMIC_RELAXED);
-
-	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
-}
-
 /* Nobody of this process shortens the file, but somebody outside can: then the next store would be a SIGBUS. */
 static void watch_file(struct wt_box *b)
 {
 	struct stat st;
 	uint64_t want = (uint64_t)atomic_load(&b->segs) * WT_SEG_BYTES;
 
-	if (b->fd < 0 || fstat(b->fd, &st) || (uint64_t)st.st_size >= want)
+	if (!b->is_file || !wt_own_file_check(&b->file, &st) || (uint64_t)st.st_size >= want)
 		return;
 	if (atomic_exchange(wt_level_word, WT_LEVEL_INERT) != WT_LEVEL_INERT)
-		wt_log("%s was truncated by someone else: recording stopped", b->path);
+		wt_log("%s was truncated by someone else: recording stopped", b->file.path);
 }
 
 void wt_ring_sweep(void)
 {
 	struct wt_box *b = wt_box;
-	uint32_t n;
 
 	if (!b)
 		return;
 	watch_file(b);
-	n = atomic_load_explicit(&b->head->rings, memory_order_acquire);
-	for (uint32_t i = 0; i < n; i++) {
-		struct wt_ring *r = wt_ring_at(b, i);
-		uint32_t live = RING_LIVE;
-
-		if (atomic_load_explicit(&r->state, memory_order_acquire) != RING_LIVE ||
-		    !is_gone(r) ||
-		    !atomic_compare_exchange_strong_explicit(&r->state, &live, RING_CLOSING,
-							     memory_order_acq_rel,
-							     memory_order_relaxed))
-			continue;
-		/* A new thread with the same id may have claimed it in between: ask again, now that none can. */
-		if (!is_gone(r)) {
-			atomic_store_explicit(&r->state, RING_LIVE, memory_order_release);
-			continue;
-		}
-		close_open(b, i);
-		atomic_store_explicit(&r->state, RING_GONE, memory_order_release);
-	}
+	sweep_gone(b);
 }
 
 /* ---- chunks: job threads ---- */
@@ -307,6 +325,8 @@ void wt_chunk_drain(void (*fn)(void *arg, struct wt_chunk *c, uint32_t from, uin
 
 	if (!b)
 		return;
+	if (atomic_load_explicit(&b->free_chunk_count, memory_order_relaxed) < WT_CHUNKS_LOW)
+		sweep_gone(b); /* not at the next tick: each may hold a chunk for a row or two */
 	rings = atomic_load_explicit(&b->head->rings, memory_order_acquire);
 	for (uint32_t i = 0; i < rings; i++) {
 		c = atomic_load_explicit(&b->open[i], memory_order_acquire);

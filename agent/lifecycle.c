@@ -12,11 +12,15 @@
 #include "lifecycle.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent.h"
@@ -133,7 +137,29 @@ static void start(void)
 		level = WT_LEVEL_API;
 	atexit(on_exit_handler);
 	at_quick_exit(on_exit_handler);
+	/* lint: allow pthread_atfork: one mmap() in the child, no lock; the wiped word cannot keep CUPTI out */
+	pthread_atfork(NULL, NULL, wt_box_forked);
 	atomic_store(wt_level_word, level);
+}
+
+/*
+ * Beyond RLIMIT_FSIZE the kernel answers a write or a reservation with EFBIG, which we expect, and with SIGXFSZ, which
+ * would end the job. It goes to this thread: held back, and taken away again unless one was waiting before.
+ */
+static void start_without_sigxfsz(void)
+{
+	struct timespec none = {0};
+	sigset_t xfsz, old, before;
+
+	sigemptyset(&xfsz);
+	sigaddset(&xfsz, SIGXFSZ);
+	if (sigpending(&before) || pthread_sigmask(SIG_BLOCK, &xfsz, &old))
+		return;
+	start();
+	/* The raw call: libc's is a cancellation point, and the thread is the job's. */
+	if (!sigismember(&before, SIGXFSZ))
+		syscall(SYS_rt_sigtimedwait, &xfsz, NULL, &none, _NSIG / 8);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 void wt_agent_start(void)
@@ -143,7 +169,7 @@ void wt_agent_start(void)
 	if (!wt_agent_enabled || !atomic_compare_exchange_strong(&wt_agent_started, &no, 1))
 		return;
 	wt_silence_enter();
-	start();
+	start_without_sigxfsz();
 	wt_silence_leave();
 	errno = saved;
 }

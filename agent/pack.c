@@ -65,7 +65,7 @@ int wt_pack_open(struct wt_pack *p, const char *path, uint64_t cap_bytes)
 	int r;
 
 	memset(p, 0, sizeof(*p));
-	p->sink.fd = -1;
+	p->sink.file.fd = -1;
 	r = wt_arena_open(&p->mem, 32u << 20);
 	if (r == 0)
 		r = columns_open(p);

@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/own_file.h"
+
 #define WT_SINK_TAIL (64u << 10) /* kept free for the packets that say why writing stopped */
 
 struct wt_sink {
-	int fd;	   /* -1 = closed */
-	int ahead; /* the file system can reserve room ahead */
-	uint64_t dev,
-		ino;   /* whose descriptor it is: a job may close all it finds and open others */
-	int sys_errno; /* of what stopped us, 0 = nothing did */
-	uint64_t pos;  /* bytes written */
+	struct wt_own_file file;
+	int ahead;	      /* the file system can reserve room ahead */
+	int sys_errno;	      /* of what stopped us, 0 = nothing did */
+	uint64_t pos;	      /* bytes written */
 	uint64_t reserved_to; /* the disk has room up to here */
 	uint64_t cap_bytes;   /* 0 = none */
 };

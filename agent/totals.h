@@ -11,7 +11,7 @@
 #include "agent/chunk.h"
 #include "agent/pack.h"
 
-#define WT_TOTALS_RINGS 512
+#define WT_TOTALS_RINGS 1024 /* at least as many as the box has */
 #define WT_TOTALS_ROWS	(WT_COUNT_CONTEXTS * WT_COUNT_SLOTS * WT_COUNT_STATES + 32)
 
 struct wt_totals {
