@@ -87,9 +87,12 @@ static int encloses(const struct wt_row *outer, const struct wt_row *inner)
 	       outer->start_tsc + outer->dur_tsc >= inner->start_tsc + inner->dur_tsc;
 }
 
+enum { IN_LIBRARY = WT_PB(CALL_FLAG, IN_NCCL) | WT_PB(CALL_FLAG, IN_BLAS) };
+
 /*
  * The call around row i. Rows are written when their call returns, so it lies behind; a writer that knows the distance
- * says it, else the thread's own clock nests its calls exactly.
+ * says it, else (the batch ended in between) the thread's own clock nests its calls exactly. A later row does not end
+ * the search where it is itself inside a library call: it may be the next call made by the same parent.
  */
 static uint32_t find_parent(const struct wt_trace *t, size_t i, size_t *budget)
 {
@@ -108,7 +111,8 @@ static uint32_t find_parent(const struct wt_trace *t, size_t i, size_t *budget)
 		--*budget;
 		if (encloses(&t->rows.p[j], r))
 			return (uint32_t)j;
-		if (t->rows.p[j].start_tsc > r->start_tsc + r->dur_tsc)
+		if (t->rows.p[j].start_tsc > r->start_tsc + r->dur_tsc &&
+		    !(t->rows.p[j].flags & IN_LIBRARY))
 			break;
 	}
 	return WT_NO_INDEX;
@@ -222,9 +226,7 @@ int wt_trace_sort(struct wt_trace *t)
 	budget = 256 * (t->rows.n +
 			1024); /* of steps: hostile stamps could make each search a long one */
 	for (size_t i = 0; i < t->rows.n; i++) {
-		const int in_library = WT_PB(CALL_FLAG, IN_NCCL) | WT_PB(CALL_FLAG, IN_BLAS);
-
-		if (t->rows.p[i].parent_back || t->rows.p[i].flags & in_library)
+		if (t->rows.p[i].parent_back || t->rows.p[i].flags & IN_LIBRARY)
 			t->rows.p[i].parent = find_parent(t, i, &budget);
 	}
 	err = make_groups(t);

@@ -61,6 +61,7 @@ struct wt_scene {
 	uint32_t rows_from, rows_to; /* calls whose host row is lost */
 	uint32_t in_flight;	     /* calls at the end whose records have not come */
 	int every;		     /* also the packets that no call of the scene makes */
+	int siblings;		     /* an all-reduce allocates behind its launch */
 	int step_clock;		     /* REALTIME is set forward by a second in the middle */
 	int32_t rank;
 	/* What it is. */
@@ -136,6 +137,12 @@ static inline void sc_all_reduce(struct wt_scene *s, uint64_t bytes)
 	c->shape = 1;
 	c->flags = WARPTAP__V1__CALL_FLAG__CALL_FLAG_IN_NCCL;
 	sc_work(s, c, SC_STREAM, 9000);
+	if (s->siblings) {
+		c = sc_call(s, SC_ALLOC, 1, 300);
+		c->flags = WARPTAP__V1__CALL_FLAG__CALL_FLAG_IN_NCCL;
+		c->correlation = 0;
+		s->correlation--;
+	}
 	c = sc_call(s, SC_ALL_REDUCE, 1, 0);
 	c->start_ns = start;
 	c->dur_ns = s->now_ns - start;

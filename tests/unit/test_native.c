@@ -146,9 +146,10 @@ static void all_is_there(void **state)
 	wt_scene_release(&s);
 }
 
-static void collectives_own_their_kernels(void **state)
+static void collectives_own_their_kernels(int siblings)
 {
-	struct wt_scene s = {.steps = 6, .kernels = 16, .collectives = 1, .rank = 0};
+	struct wt_scene s = {
+		.steps = 6, .kernels = 16, .collectives = 1, .rank = 0, .siblings = siblings};
 	struct seen e;
 	size_t owned = 0;
 
@@ -177,6 +178,17 @@ static void collectives_own_their_kernels(void **state)
 		assert_int_equal(e.tl->collectives[i].seq, i + 1);
 	wt_timeline_free(e.tl);
 	wt_scene_release(&s);
+}
+
+static void one_call_inside(void **state)
+{
+	collectives_own_their_kernels(0);
+}
+
+/* The launch is followed by another call of the same parent, which tells nothing about where the parent ends. */
+static void several_calls_inside(void **state)
+{
+	collectives_own_their_kernels(1);
 }
 
 static void a_lost_buffer(void **state)
@@ -437,7 +449,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_is_there),
-		cmocka_unit_test(collectives_own_their_kernels),
+		cmocka_unit_test(one_call_inside),
+		cmocka_unit_test(several_calls_inside),
 		cmocka_unit_test(a_lost_buffer),
 		cmocka_unit_test(holes_lie_where_records_are_missing),
 		cmocka_unit_test(without_api_records),
