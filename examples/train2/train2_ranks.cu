@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ static void exec_rank(const struct options *o, char **argv, int rank, const int 
 	char *args[64];
 	int n = 0;
 
+	prctl(PR_SET_PDEATHSIG, SIGTERM); // a launcher that is killed leaves no ranks behind
 	while (argv[n] && n < 48)
 		args[n] = argv[n], n++;
 	snprintf(number[0], sizeof(number[0]), "%d", rank);
