@@ -53,6 +53,32 @@ static WT_COLD void *first(uint32_t id)
 		return r;                                                                          \
 	}
 
+/*
+ * Level count and nothing special: no row, no stamps. The row that `fill` writes is a local one, of which the compiler
+ * keeps what is asked of it afterwards.
+ */
+#define WT_COUNTED(pt_, k_, n_, p_, a_, f_)                                                        \
+	static __attribute__((noinline)) CUresult counted_##n_ p_                                  \
+	{                                                                                          \
+		enum { pt = pt_ };                                                                 \
+		struct wt_tls *t = &wt_tls;                                                        \
+		CUresult(*real) p_ = (__typeof__(real))WT_SLOT(n_);                                \
+		struct wt_rec row = {.op = WT_ID_##n_};                                            \
+		struct wt_rec *rec = &row;                                                         \
+		uint32_t n = 1;                                                                    \
+		CUresult r;                                                                        \
+		f_ t->busy = WT_BUSY_DRIVER;                                                       \
+		atomic_signal_fence(memory_order_seq_cst);                                         \
+		r = real a_;                                                                       \
+		atomic_signal_fence(memory_order_seq_cst);                                         \
+		t->busy = 0;                                                                       \
+		if (WT_LIKELY(!((uint32_t)r | (rec->flags & WT_REC_SOFT))))                        \
+			wt_add(&t->counts[WT_KIND_##k_ * WT_COUNT_STATES + WT_DONE], n);           \
+		else                                                                               \
+			wt_count_rare(t, WT_ID_##n_, rec->flags, WT_KIND_##k_, n, (uint32_t)r);    \
+		return r;                                                                          \
+	}
+
 /* No call before the real one, so that arguments stay where they are; none after it but in the rare branch. */
 #define WT_FAST(pt_, l_, k_, n_, p_, a_, f_)                                                       \
 	CUresult hook_##n_ p_;                                                                     \
@@ -75,6 +101,8 @@ static WT_COLD void *first(uint32_t id)
 		}                                                                                  \
 		if (real && (uint32_t)state < WT_LEVEL_COUNT)                                      \
 			return real a_;                                                            \
+		if (WT_LIKELY(real && state == WT_LEVEL_COUNT && t->context && !t->busy))          \
+			return counted_##n_ a_;                                                    \
 		return slow_##n_ a_;                                                               \
 	}                                                                                          \
 	WT_EXPORT(l_, n_, p_)
@@ -88,7 +116,9 @@ static WT_COLD void *first(uint32_t id)
 	WT_EXPORT(l_, n_, p_)
 
 #define WT_DEF_HOOK(pt_, l_, k_, n_, p_, a_, f_, t_)                                               \
-	WT_SLOW(HOOK, pt_, k_, n_, p_, a_, f_, t_) WT_FAST(pt_, l_, k_, n_, p_, a_, f_)
+	WT_SLOW(HOOK, pt_, k_, n_, p_, a_, f_, t_)                                                 \
+	WT_COUNTED(pt_, k_, n_, p_, a_, f_)                                                        \
+	WT_FAST(pt_, l_, k_, n_, p_, a_, f_)
 #define WT_DEF_OUT(pt_, l_, k_, n_, p_, a_, f_, t_)                                                \
 	WT_SLOW(OUT, pt_, k_, n_, p_, a_, f_, t_) WT_ONLY_SLOW(l_, n_, p_, a_)
 #define WT_DEF_BOOK(pt_, l_, k_, n_, p_, a_, f_, t_)                                               \

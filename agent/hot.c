@@ -129,6 +129,15 @@ out:
 	errno = saved;
 }
 
+void wt_count_rare(struct wt_tls *t, uint32_t id, uint32_t flags, uint32_t kind, uint32_t n,
+		   uint32_t status)
+{
+	struct wt_rec rec = {
+		.op = (uint16_t)id, .flags = (uint16_t)flags, .status = (int16_t)status};
+
+	wt_count_slow(t, &rec, kind, n, 0);
+}
+
 void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
 		   uint64_t end_tsc)
 {

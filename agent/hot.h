@@ -28,6 +28,9 @@ struct wt_rec *wt_enter_slow(struct wt_tls *t, uint32_t id);
 /* Counts what wt_leave() does not: failed, captured, soft, very long, context not known. */
 WT_COLD void wt_count_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n,
 			   uint64_t dur);
+/* The same for a call that has no row. */
+WT_COLD void wt_count_rare(struct wt_tls *t, uint32_t id, uint32_t flags, uint32_t kind, uint32_t n,
+			   uint32_t status);
 /* Everything wt_leave() does, for rows taken by wt_enter_slow(). */
 void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
 		   uint64_t end_tsc);
