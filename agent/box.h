@@ -28,7 +28,7 @@
 enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS };
 enum wt_buffer_state { WT_BUFFER_FREE, WT_BUFFER_LENT, WT_BUFFER_DONE, WT_BUFFER_READ };
 
-/* Free ones kept in reserve: what comes in while a niced writer waits for a core (1 MiB is 4,000 launches). */
+/* Free ones kept in reserve: what comes in while the writer waits for a core (1 MiB is 4,000 launches). */
 #define WT_CHUNKS_LOW  16u
 #define WT_BUFFERS_LOW 6u
 
