@@ -146,8 +146,8 @@ enum sim_collective {
 /* Faults that the driver's friends act out. */
 enum sim_fault_kind {
 	SIM_FAULT_LINK_MILLI, /* factor in 1/1000 between ranks a and b; b = -1: of whatever a takes part in */
-	SIM_FAULT_HANG,	      /* number of the operation of rank a that never completes; 0 = none */
-	SIM_FAULT_ZEROED      /* 1: the a-th kernel record has no times */
+	SIM_FAULT_HANG,	 /* number of the operation of rank a that never completes; 0 = none */
+	SIM_FAULT_ZEROED /* 1: the a-th kernel record has no times */
 };
 
 struct sim_export {
@@ -177,7 +177,7 @@ struct sim_export {
 	int64_t (*roofline_ns)(const struct sim_cost *cost, int device);
 	/* bytes: of the whole message, as nccl-tests counts it (what is gathered or scattered; what one rank sends). */
 	int64_t (*collective_ns)(enum sim_collective op, int ranks, uint64_t bytes, int device);
-	/* [p, p + bytes) of device memory is about to be written by a kernel's finish: what was never told reads zero. */
+	/* A kernel's finish is about to write [p, p + bytes) of device memory: what was never told reads zero. */
 	void (*touch)(const void *p, uint64_t bytes);
 	/* RANK of this process, or what stands in for it; -1 = unknown. */
 	int64_t (*rank)(void);

@@ -18,7 +18,7 @@
 #include "simgpu/cudart/rt.h"
 #include "simgpu/cudart/sim_stub.h"
 
-#define ABORT_LIMIT_MS 1000
+#define ABORT_LIMIT_MS 300
 
 #define EXPORT __attribute__((visibility("default")))
 

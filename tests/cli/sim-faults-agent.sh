@@ -16,8 +16,14 @@ record() { # NAME SCENARIO ARGS...
 	"$B/warptap" run -q -o "$tmp/$name" --sim "h100,devices=2,scenario=$tmp/$name.ini" -- "$B/tests/cli/sim_faults" "$@"
 }
 
-record zero '[cupti] zero_timestamps = 5\n[kernel] train_step = 50us\n' train 2 50
-"$B/warptap" report --json "$tmp/zero" >"$tmp/zero.json" || fail "report of zeroed records: exit $?"
+# On a machine with too much to do a process may end before its trace is closed, and the trace says so: once more then.
+for try in 1 2 3; do
+	rm -rf "$tmp/zero"
+	record zero '[cupti] zero_timestamps = 5\n[kernel] train_step = 50us\n' train 2 50
+	rc=0; "$B/warptap" report --json "$tmp/zero" >"$tmp/zero.json" || rc=$?
+	[ $rc = 3 ] || break
+done
+[ $rc = 0 ] || fail "report of zeroed records: exit $rc after $try tries"
 zeroed=$(cat "$tmp"/zero/truth.*.tsv | grep -c zeroed_record)
 python3 - "$tmp/zero.json" "$zeroed" <<'P'
 import json, sys

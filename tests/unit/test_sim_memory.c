@@ -166,7 +166,7 @@ static void test_extents(void **state)
 		uint64_t start;
 		size_t bytes;
 	} live[N] = {{0, 0}};
-	uint64_t x = 3, total = 0;
+	uint64_t x = 3;
 
 	sim_extent_give(&space, SIZE, SIZE, NULL);
 	assert_int_equal(sim_extent_take(&space, SIZE + 1), SIM_NO_EXTENT);
@@ -176,7 +176,6 @@ static void test_extents(void **state)
 			sim_extent_give(&space, live[i].start, live[i].bytes, &whole);
 			assert_true(whole.start <= live[i].start);
 			assert_true(whole.start + whole.bytes >= live[i].start + live[i].bytes);
-			total -= live[i].bytes;
 			live[i].bytes = 0;
 			continue;
 		}
@@ -186,7 +185,6 @@ static void test_extents(void **state)
 			live[i].bytes = 0;
 			continue;
 		}
-		total += live[i].bytes;
 		for (int k = 0; k < N; k++)
 			if (k != i && live[k].bytes)
 				assert_true(live[k].start + live[k].bytes <= live[i].start ||
