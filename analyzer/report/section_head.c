@@ -151,6 +151,14 @@ struct fact {
 	int64_t ns;
 };
 
+/* What the shares are of: the start and the end of a process hold no device work, and say nothing about the rest. */
+static int64_t between_records_ns(const struct wt_report *r)
+{
+	int64_t ns = r->total.window_ns - r->total.leaves_ns[WT_E5];
+
+	return ns > 0 ? ns : r->total.window_ns;
+}
+
 static void leaf_text(const struct wt_report *r, struct wt_strbuf *out, const char *what,
 		      enum wt_leaf leaf)
 {
@@ -159,7 +167,7 @@ static void leaf_text(const struct wt_report *r, struct wt_strbuf *out, const ch
 	wt_strbuf_addf(out, "  %s: %s %s, ", what, wt_leaves[leaf].key, wt_leaves[leaf].title);
 	wt_text_span(out, ns);
 	wt_strbuf_adds(out, " = ");
-	wt_text_percent(out, ns, r->total.window_ns);
+	wt_text_percent(out, ns, between_records_ns(r));
 	wt_strbuf_addf(out, " (%s): %s\n", wt_grade_name(grade_of(r, leaf)),
 		       wt_leaves[leaf].meaning);
 }
@@ -173,11 +181,14 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 			       {"spinning", wt_account_spin_ns(t)},
 			       {"idle", idle_ns(t)},
 			       {"without records", wt_account_none_ns(t) - idle_ns(t)}};
+	int64_t whole_ns = between_records_ns(r);
 	enum wt_leaf leaves[WT_LEAVES], use = WT_A1;
 	int n = opportunities(r, leaves), most = 0, n_facts = 0;
 
 	if (!t->window_ns)
 		return;
+	if (whole_ns < t->window_ns)
+		facts[sizeof(facts) / sizeof(facts[0]) - 1].ns -= t->leaves_ns[WT_E5];
 	for (int i = 1; i < (int)(sizeof(facts) / sizeof(facts[0])); i++)
 		if (facts[i].ns > facts[most].ns)
 			most = i;
@@ -186,13 +197,19 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 			use = k;
 	wt_text_heading(r, out, "What bounds the job");
 	wt_strbuf_addf(out, "  mostly %s: of ", facts[most].what);
-	wt_text_span(out, t->window_ns);
-	wt_strbuf_adds(out, " device time,");
+	wt_text_span(out, whole_ns);
+	wt_strbuf_adds(out, " device time");
+	if (whole_ns < t->window_ns) {
+		wt_strbuf_adds(out, " between the first and the last record (");
+		wt_text_span(out, t->window_ns);
+		wt_strbuf_adds(out, " with what is outside)");
+	}
+	wt_strbuf_addc(out, ',');
 	for (int i = 0; i < (int)(sizeof(facts) / sizeof(facts[0])); i++) {
 		if (!facts[i].ns && i != most)
 			continue;
 		wt_strbuf_adds(out, n_facts++ ? ", " : " ");
-		wt_text_percent(out, facts[i].ns, t->window_ns);
+		wt_text_percent(out, facts[i].ns, whole_ns);
 		wt_strbuf_addf(out, " %s", facts[i].what);
 	}
 	wt_strbuf_addc(out, '\n');
@@ -201,7 +218,7 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 	if (n)
 		leaf_text(r, out, "largest loss", leaves[0]);
 	/* Where next to nothing is lost, what is left to gain lies in the kernels. */
-	if (n && (most || t->leaves_ns[leaves[0]] >= t->window_ns / 10))
+	if (n && (most || t->leaves_ns[leaves[0]] >= whole_ns / 10))
 		use = leaves[0];
 	else if (most)
 		return; /* only the edges of the window are left */

@@ -130,6 +130,9 @@ static void test_own_recording(void **state)
 	has(&text, "level     trace");
 	has(&text, "80.0000 % of 16 counted operations");
 	has(&text, "= 1.000 % of the time recorded");
+	has(&text,
+	    "of 40.000 us device time between the first and the last record (100.000 us with what "
+	    "is outside), 50.0 % computing, 50.0 % without records");
 	has(&text, "3 records lost on rank 1 device 0 stream 7 between +30.000 us and +50.000 us");
 	has(&text, "did not close its trace");
 	wt_strbuf_release(&json);
