@@ -38,8 +38,15 @@ static int is_sync(const struct wt_host *h, uint32_t i)
 	return h->tl->calls[i].kind == WT_CALL_SYNC && !(h->tl->calls[i].flags & WT_CALL_FAILED);
 }
 
+/*
+ * Work that was issued and has no record. Where records of our own process could not be tied to calls (losses on both
+ * sides), a call without one proves nothing: its record may be among the loose ones, and what is known to be missing
+ * has its holes.
+ */
 static int is_unmatched(const struct wt_host *h, uint32_t i)
 {
+	if (h->loose[h->tl->calls[i].process])
+		return 0;
 	return is_work(&h->tl->calls[i]) && h->last_op_ns[i] == INT64_MIN;
 }
 
@@ -125,7 +132,8 @@ static int match_ops(struct wt_host *h)
 
 	h->first_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->first_op_ns));
 	h->last_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->last_op_ns));
-	if (!h->first_op_ns || !h->last_op_ns)
+	h->loose = calloc(tl->nprocesses + 1, 1);
+	if (!h->first_op_ns || !h->last_op_ns || !h->loose)
 		return -WT_E_NOMEM;
 	for (size_t i = 0; i < tl->ncalls; i++) {
 		h->first_op_ns[i] = INT64_MAX;
@@ -135,8 +143,10 @@ static int match_ops(struct wt_host *h)
 	for (size_t i = 0; i < tl->nops; i++) {
 		const struct wt_op *op = &tl->ops[i];
 
-		if (op->call < 0)
+		if (op->call < 0) {
+			h->loose[op->process] |= tl->processes[op->process].level >= 0;
 			continue;
+		}
 		if (op->start_ns < h->first_op_ns[op->call])
 			h->first_op_ns[op->call] = op->start_ns;
 		if (op->end_ns > h->last_op_ns[op->call])
@@ -208,6 +218,7 @@ void wt_host_release(struct wt_host *h)
 	free_index(&h->blocking);
 	free_index(&h->syncs);
 	free_index(&h->unmatched);
+	free(h->loose);
 	free(h->first_op_ns);
 	free(h->last_op_ns);
 	free(h->first_launch);

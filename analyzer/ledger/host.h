@@ -27,6 +27,7 @@ struct wt_host {
 	struct wt_call_index syncs;	      /* by process: calls that wait and do nothing else */
 	struct wt_call_index
 		unmatched; /* by process: work issued for which no operation is recorded */
+	uint8_t *loose; /* per process: some of its records hang on no call, see is_unmatched() */
 	int64_t *first_op_ns, *last_op_ns; /* per call: of its operations; INT64_MAX/MIN = none */
 	int32_t *first_launch;		   /* per name: the first call that launched it; -1 */
 	int64_t launch_ns;		   /* median length of a launch call */

@@ -297,6 +297,30 @@ static void test_wait_for_unrecorded_work(void **state)
 }
 
 /* A graph launched in the gap left no record: from there on the device was at work. */
+static void wait_scene(struct scene *s)
+{
+	call(s, 1, WT_CALL_SYNC, -500, -400);
+	kernel(s, -50, 0, 1000);
+	call(s, 1, WT_CALL_LAUNCH, 100, 150); /* no operation bears its correlation */
+	call(s, 1, WT_CALL_SYNC, 200, 51000);
+	kernel(s, 52000, 53000, 54000);
+}
+
+/* The same in a trace of ours, twice: a record that hangs on no call may be the one that the launch lacks. */
+static void test_loose_records_prove_nothing(void **state)
+{
+	struct scene s = scene_new(3);
+
+	wait_scene(&s);
+	EXPECT(&s, WT_E2, {WT_A6, 2000}, {WT_E2, 50000}, {WT_D7, 1000}, {WT_D9, 1000},
+	       {WT_E5, 500});
+	s = scene_new(3);
+	wait_scene(&s);
+	op_named(&s, 0, WT_OP_KERNEL, "k", 53500, 53600); /* beside the last kernel: owns no time */
+	EXPECT(&s, WT_D6, {WT_A6, 2000}, {WT_D6, 50000}, {WT_D7, 1000}, {WT_D9, 1000},
+	       {WT_E5, 500});
+}
+
 static void test_silent_graph(void **state)
 {
 	struct scene s = scene_new(-1);
@@ -492,6 +516,7 @@ int main(void)
 		cmocka_unit_test(test_blind_spot_of_unrecorded_launch),
 		cmocka_unit_test(test_slow_wake_up),
 		cmocka_unit_test(test_wait_for_unrecorded_work),
+		cmocka_unit_test(test_loose_records_prove_nothing),
 		cmocka_unit_test(test_silent_graph),
 		cmocka_unit_test(test_no_launch_record),
 		cmocka_unit_test(test_graph_nodes),
