@@ -3,8 +3,8 @@
 """examples/llm/train.py; each rank then writes torch's own account of its device memory to $ACCOUNT_DIR/memory.PID.
 
 usage: ACCOUNT_DIR=FOLDER test_llm.py ARGUMENTS OF train.py
-A line of the account is a key and its value. Reserved bytes are what torch holds from the driver: what it allocated with
-cudaMalloc, less what it gave back.
+A line of the account is a key and its value. Reserved bytes are what torch holds from the driver: what it allocated
+with cudaMalloc, less what it gave back.
 """
 import os
 import sys

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # check: full
 # A rank whose kernels last 1.3 times as long: the ledger shows it as communication wait on the other rank.
-# Device times are modelled, so what is compared is made of them; AllReduce alone is looked at, because the broadcasts of
-# the start wait for how fast the host brings up the other process.
+# Device times are modelled, so what is compared is made of them; AllReduce alone is looked at, because the broadcasts
+# of the start wait for how fast the host brings up the other process.
 . tests/torch/dist_env.sh
 train() {
 	mkdir -p "$tmp/$1"
