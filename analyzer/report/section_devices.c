@@ -122,8 +122,7 @@ static const char *why_text(unsigned why)
 			"; the first launch of a kernel took far longer than launches do",
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
-		[WT_WHY_NO_PROCESS] = "; the process that launched the next operation did not "
-				      "record yet",
+		[WT_WHY_NO_PROCESS] = "; whoever launched the next operation did not record yet",
 	};
 
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
