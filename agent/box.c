@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -31,6 +32,8 @@
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
+
+#define ADDRESSES_MIN (8ull << 30) /* of RLIMIT_AS; CUDA itself wants more */
 
 static struct wt_box the_box; /* one per process */
 struct wt_box *wt_box;
@@ -212,9 +215,13 @@ static uint64_t cgroup_limit(void)
 static int reserve_addresses(struct wt_box *b)
 {
 	size_t bytes = b->cap_bytes + WT_SEG_BYTES;
-	uint8_t *p =
-		mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct rlimit lim;
+	uint8_t *p;
 
+	/* The agent reserves most of a GiB, little of it ever used: not out of a job's allowance. */
+	if (!getrlimit(RLIMIT_AS, &lim) && lim.rlim_cur < ADDRESSES_MIN)
+		return -WT_E_NOMEM;
+	p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return -WT_E_NOMEM;
 	madvise(p, bytes, MADV_DONTFORK);

@@ -38,6 +38,9 @@ told close 5000
 record fork fork 5
 (ulimit -f 500; record fsize plain 2000)
 told fsize 2000
+# Addresses are the job's where they are limited: nothing is recorded, and the log says so.
+(ulimit -v 1000000; record addresses plain 2000)
+if ls "$dir"/addresses/*.wt 2>/dev/null || ! grep -q 'not recording' "$dir"/addresses/*.log; then echo "addresses: recorded"; exit 1; fi
 record churn churn 4000
 told churn 4000
 record many many 512
