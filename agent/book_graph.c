@@ -18,6 +18,7 @@
 #include "real_calls.h"
 
 #define NODES_MAX (4u << 20) /* 32 MiB of handles; beyond it we do not look */
+#define NODES_FEW 32	     /* no mapping for these: it would cost more than the rest */
 #define NEST_MAX  16	     /* child graphs in child graphs */
 
 enum { KERNELS, COPIES, MEMSETS };
@@ -115,7 +116,7 @@ static void count_node(CUgraphNode node, struct wt_reg_entry *e, int depth)
 
 static void count_graph(CUgraph graph, struct wt_reg_entry *e, int depth)
 {
-	CUgraphNode *nodes;
+	CUgraphNode few[NODES_FEW], *nodes = few;
 	size_t n = 0, bytes;
 
 	if (depth > NEST_MAX || WT_REAL_CALL(cuGraphGetNodes, graph, NULL, &n) != CUDA_SUCCESS ||
@@ -126,7 +127,9 @@ static void count_graph(CUgraph graph, struct wt_reg_entry *e, int depth)
 	if (!n)
 		return;
 	bytes = n * sizeof(*nodes);
-	nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (n > NODES_FEW)
+		nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 	if (nodes == MAP_FAILED) {
 		e->u.graph.complete = 0;
 		return;
@@ -136,7 +139,8 @@ static void count_graph(CUgraph graph, struct wt_reg_entry *e, int depth)
 			count_node(nodes[i], e, depth);
 	else
 		e->u.graph.complete = 0;
-	munmap(nodes, bytes);
+	if (nodes != few)
+		munmap(nodes, bytes);
 }
 
 static void count_all(CUgraph graph, struct wt_reg_entry *e)
