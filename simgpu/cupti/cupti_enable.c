@@ -136,6 +136,21 @@ static void turn_off(CUpti_ActivityKind kind, uint32_t context, int64_t now_ns)
 	pthread_mutex_unlock(&lock);
 }
 
+void cupti_all_off(void)
+{
+	const struct sim_export *sim = cupti_sim();
+	int64_t now_ns = sim ? sim->now_ns() : 0;
+
+	pthread_mutex_lock(&lock);
+	for (int kind = 0; kind < CUPTI_ACTIVITY_KIND_COUNT; kind++) {
+		for (unsigned i = 0; i < HISTORY; i++)
+			if (history[kind].slots[i].off_ns == INT64_MAX)
+				history[kind].slots[i].off_ns = now_ns;
+		switch_calls((CUpti_ActivityKind)kind, 0);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
 	const struct sim_export *sim;

@@ -34,6 +34,8 @@ int cupti_devices(void);
 void cupti_append(const void *record, size_t bytes, enum cupti_class cls);
 /* Hands everything recorded so far back. */
 void cupti_flush(void);
+/* No kind is on any more. */
+void cupti_all_off(void);
 void cupti_set_callbacks(CUpti_BuffersCallbackRequestFunc request,
 			 CUpti_BuffersCallbackCompleteFunc complete);
 int cupti_has_callbacks(void);

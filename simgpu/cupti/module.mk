@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # CUPTI: the activity API. Reaches the driver by dlopen, as the real one does.
 SIM_CUPTI_DIR  := $(O)/simgpu/cupti
-SIM_CUPTI_SRC  := $(addprefix simgpu/cupti/,sim_cupti_api.c cupti_buffer.c cupti_clock.c cupti_enable.c sim_cupti_record.c)
+SIM_CUPTI_SRC  := $(addprefix simgpu/cupti/,sim_cupti_api.c cupti_buffer.c cupti_callback.c cupti_clock.c cupti_enable.c sim_cupti_record.c)
 SIM_CUPTI_GEN  := $(addprefix $(SIM_CUPTI_DIR)/gen/,cupti_stubs.c cupti_cbids.inc cupti_results.inc)
 SIM_CUPTI_OBJS := $(call objs,$(SIM_CUPTI_SRC)) $(SIM_CUPTI_DIR)/gen/cupti_stubs.o $(SIM_CUPTI_DIR)/sim_stub.o
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entry points around the records: callbacks, flushing, reading, clock, ids, attributes, names. Any thread.
- * Before the first successful cuInit most of them answer CUPTI_ERROR_NOT_INITIALIZED. There is no subscriber: what
- * needs one is a stub, and says so.
+ * Before the first successful cuInit most of them answer CUPTI_ERROR_NOT_INITIALIZED.
  */
 #include "simgpu/cupti/cupti_sim.h"
 

@@ -160,14 +160,22 @@ def stub(lib, name, ret, sig, kernel):
     decl = "%s%s%s(%s)" % (C_RETURN[ret], "" if ret == "t" else " ", own, ", ".join(params) or "void")
     out = ["SIM_API %s;" % decl, "SIM_API %s" % decl, "{", "\tstatic unsigned char once;", "",
            '\tsim_stub_used(&once, "%s", "%s");' % (lib, name)]
+    alias = ['SIM_API __typeof__(%s) %s __attribute__((weak, alias("%s")));' % (own, name, own)] if own != name else []
+    if kernel and ret == "s" and sig[:1] == "i":
+        # Error numbers of a batch are an array; its length is the last parameter.
+        last = "(int)a%d" % (len(sig) - 1)
+        many = "4 * (size_t)(%s > 0 && %s < 1 << 24 ? %s : 1)" % (last, last, last)
+        batch = "Batched" in name and sig[-1] == "i"
+        outs = ", ".join("a%d, %s" % (i, many if batch and c == "4" else "(size_t)" + c)
+                         for i, c in enumerate(sig) if c in "148")
+        out.append('\treturn sim_lib_handle_launch((void *)a0, "%s", %d%s) ? STUB_FAILED : 0;' %
+                   (kernel, sum(c in "148" for c in sig), ", " + outs if outs else ""))
+        return "\n".join(out + ["}", *alias, ""])
     for i, c in enumerate(sig):
         if c in "148":
             out.append("\tif (a%d)\n\t\tmemset(a%d, 0, %s);" % (i, i, c))
         elif c == "h":
             out.append("\tif (a%d)\n\t\t*(void **)a%d = sim_lib_dummy();" % (i, i))
-    alias = ['SIM_API __typeof__(%s) %s __attribute__((weak, alias("%s")));' % (own, name, own)] if own != name else []
-    if kernel and ret == "s" and sig[:1] == "i":
-        return "\n".join(out + ['\treturn sim_lib_handle_launch((void *)a0, "%s") ? STUB_FAILED : 0;' % kernel, "}", ""])
     out += {"t": ['\treturn "simulated";'], "v": []}.get(ret, ["\treturn STUB_RESULT;" if ret == "s" else "\treturn 0;"])
     return "\n".join(out + ["}", *alias, ""])
 

@@ -3,7 +3,8 @@
  * The graph API of cuDNN: descriptors that keep their attributes, a heuristic with one engine, and execution as one
  * kernel named after what the graph holds (attention, convolution, normalisation, product, pointwise).
  *
- * A descriptor is a list of attributes as the caller set them. What was never set and has an answer of its own
+ * A descriptor is a list of attributes as the caller set them; it holds what they point to, so that a plan outlives the
+ * graph it was made from, as in life. What was never set and has an answer of its own
  * (counts, sizes) stands in a table. An engine configuration that the heuristic fills remembers the graph, so
  * execution finds its way from plan to configuration to graph. Any thread; a descriptor is its caller's to guard.
  */
@@ -27,7 +28,7 @@ struct attribute {
 
 struct cudnn_descriptor {
 	uint64_t magic;
-	int type, finalized;
+	int type, finalized, refs; /* the caller's, and one for each attribute that holds it */
 	struct attribute *attributes;
 };
 
@@ -68,6 +69,39 @@ static const struct attribute *find(const struct cudnn_descriptor *d, int name)
 	return NULL;
 }
 
+static void release(struct cudnn_descriptor *d);
+
+static struct cudnn_descriptor *held(const struct attribute *a, int64_t i)
+{
+	void *p;
+
+	if (a->type != CUDNN_TYPE_DESCRIPTOR || i >= a->count)
+		return NULL;
+	memcpy(&p, a->value + i * (int64_t)sizeof(p), sizeof(p));
+	return descriptor(p);
+}
+
+static void attribute_free(struct attribute *a)
+{
+	for (int64_t i = 0; i < a->count && a->type == CUDNN_TYPE_DESCRIPTOR; i++)
+		release(held(a, i));
+	free(a);
+}
+
+static void release(struct cudnn_descriptor *d)
+{
+	struct attribute *a;
+
+	if (!d || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	while ((a = d->attributes)) {
+		d->attributes = a->next;
+		attribute_free(a);
+	}
+	d->magic = 0;
+	free(d);
+}
+
 static void drop(struct cudnn_descriptor *d, int name)
 {
 	for (struct attribute **at = &d->attributes; *at; at = &(*at)->next)
@@ -75,7 +109,7 @@ static void drop(struct cudnn_descriptor *d, int name)
 			struct attribute *gone = *at;
 
 			*at = gone->next;
-			free(gone);
+			attribute_free(gone);
 			return;
 		}
 }
@@ -96,6 +130,12 @@ static int put(struct cudnn_descriptor *d, int name, int type, int64_t count, co
 	a->bytes = bytes;
 	if (bytes)
 		memcpy(a->value, value, bytes);
+	for (int64_t i = 0; i < count && type == CUDNN_TYPE_DESCRIPTOR; i++) {
+		struct cudnn_descriptor *other = held(a, i);
+
+		if (other)
+			__atomic_add_fetch(&other->refs, 1, __ATOMIC_RELAXED);
+	}
 	drop(d, name);
 	a->next = d->attributes;
 	d->attributes = a;
@@ -113,6 +153,7 @@ SIM_API int cudnnBackendCreateDescriptor(int type, void **ret)
 		return CUDNN_ALLOC_FAILED;
 	d->magic = MAGIC;
 	d->type = type;
+	d->refs = 1;
 	*ret = d;
 	return CUDNN_OK;
 }
@@ -123,10 +164,7 @@ SIM_API int cudnnBackendDestroyDescriptor(void *p)
 
 	if (!d)
 		return CUDNN_BAD_PARAM;
-	while (d->attributes)
-		drop(d, d->attributes->name);
-	d->magic = 0;
-	free(d);
+	release(d);
 	return CUDNN_OK;
 }
 
@@ -180,7 +218,7 @@ static int copy_into(const struct attribute *a, void **out)
 	from = descriptor(p);
 	if (!from)
 		return CUDNN_BAD_PARAM;
-	if (!to) {
+	if (!to || to == from) {
 		out[0] = from;
 		return CUDNN_OK;
 	}

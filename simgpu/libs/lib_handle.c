@@ -2,7 +2,10 @@
 /* See lib_handle.h. */
 #include "simgpu/libs/lib_handle.h"
 
+#include <cuda_runtime_api.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "simgpu/libs/lib_kernel.h"
 
@@ -35,9 +38,37 @@ void sim_lib_handle_free(struct sim_lib_handle *h)
 	free(h);
 }
 
-int sim_lib_handle_launch(void *handle, const char *name)
+/* Host memory is zeroed here; device memory joins the launch. */
+static void add_out(struct sim_lib_work *w, void *p, size_t bytes)
+{
+	struct cudaPointerAttributes at = {0};
+
+	if (!p || !bytes)
+		return;
+	if (cudaPointerGetAttributes(&at, p) == cudaSuccess &&
+	    (at.type == cudaMemoryTypeDevice || at.type == cudaMemoryTypeManaged)) {
+		if (w->n_outs < SIM_LIB_OUTS)
+			w->outs[w->n_outs++] = (struct sim_lib_out){p, bytes};
+	} else {
+		memset(p, 0, bytes);
+	}
+}
+
+int sim_lib_handle_launch(void *handle, const char *name, int n_outs, ...)
 {
 	struct sim_lib_handle *h = sim_lib_handle(handle);
+	struct sim_lib_work w;
+	va_list ap;
 
-	return h ? sim_lib_launch_small(name, SMALL_BYTES, h->stream) : CUDA_ERROR_INVALID_VALUE;
+	if (!h)
+		return CUDA_ERROR_INVALID_VALUE;
+	sim_lib_small(&w, name, SMALL_BYTES);
+	va_start(ap, n_outs);
+	for (int i = 0; i < n_outs; i++) {
+		void *p = va_arg(ap, void *);
+
+		add_out(&w, p, va_arg(ap, size_t));
+	}
+	va_end(ap);
+	return sim_lib_launch(&w, h->stream);
 }

@@ -21,7 +21,10 @@ struct sim_lib_handle *sim_lib_handle_new(void);
 /* NULL when it is none of ours. */
 struct sim_lib_handle *sim_lib_handle(void *p);
 void sim_lib_handle_free(struct sim_lib_handle *h);
-/* What a generated function does: launches `name` on the handle's stream. 0, or a CUresult. */
-int sim_lib_handle_launch(void *handle, const char *name);
+/*
+ * What a generated function does: launches `name` on the handle's stream. Its outputs (n_outs pairs of void *, size_t)
+ * are zeroed: on the host at once, on the device when the kernel is over. 0, or a CUresult.
+ */
+int sim_lib_handle_launch(void *handle, const char *name, int n_outs, ...);
 
 #endif

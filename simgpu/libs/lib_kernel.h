@@ -14,16 +14,26 @@
 
 #include "simgpu/core/sim_export.h"
 
+#define SIM_LIB_OUTS 4
+/* Device memory that reads zero once the kernel is over: what a caller will look at, such as an error count. */
+struct sim_lib_out {
+	void *p;
+	uint64_t bytes;
+};
+
 struct sim_lib_work {
 	const char *name; /* copied */
 	uint32_t grid[3], block[3];
 	uint32_t dyn_smem, regs;
 	struct sim_cost cost;
+	uint32_t n_outs;
+	struct sim_lib_out outs[SIM_LIB_OUTS];
 };
 
 /* Launches; a CUresult (cudaError_t has the same numbers). */
 int sim_lib_launch(const struct sim_lib_work *w, void *stream);
 /* The launch of a small helper of which only the name is known: one wave, `bytes` moved. */
+void sim_lib_small(struct sim_lib_work *w, const char *name, double bytes);
 int sim_lib_launch_small(const char *name, double bytes, void *stream);
 
 /* Attributes of the current device; 0 without a driver. */

@@ -18,7 +18,7 @@ for kind in ("plain", "pinned", "other stream"):
         back = torch.empty_like(host)
         back.copy_(there, non_blocking=False)
     assert torch.equal(back, x), kind
-assert torch.equal(x.cuda().view(10, 100)[:, ::2].cpu(), x.view(10, 100)[:, ::2]) or True  # a kernel gathers: no data
+
 
 # A large tensor costs nothing until it is touched.
 big = torch.empty(40 << 30, dtype=torch.uint8, device="cuda")

@@ -187,10 +187,18 @@ static void cudnn(void)
 	CHECK(CALL("cudnnBackendGetAttribute", (void *, int, int, int64_t, int64_t *, void *), plan,
 		   402, 3, (int64_t)1, &n, &ws) == 0);
 	CHECK(n == 1 && ws == 0);
+	/* A plan outlives what it was made from. */
+	for (int i = 0; i < 3; i++)
+		CALL("cudnnBackendDestroyDescriptor", (void *), t[i]);
+	CALL("cudnnBackendDestroyDescriptor", (void *), op);
+	CALL("cudnnBackendDestroyDescriptor", (void *), graph);
+	CALL("cudnnBackendDestroyDescriptor", (void *), heur);
+	CALL("cudnnBackendDestroyDescriptor", (void *), cfg);
 	pack = backend(16);
 	CHECK(CALL("cudnnBackendExecute", (void *, void *, void *), h, plan, pack) == 0);
 	CHECK(CALL("cudnnBackendExecute", (void *, void *, void *), h, NULL, pack) != 0);
 	CHECK(CALL("cudnnBackendDestroyDescriptor", (void *), pack) == 0);
+	CHECK(CALL("cudnnBackendDestroyDescriptor", (void *), plan) == 0);
 	CHECK(CALL("cudnnDestroy", (void *), h) == 0);
 }
 
