@@ -51,6 +51,7 @@ void wt_chunk_release(uint64_t block, uint64_t done);
 void wt_ring_each(void (*fn)(void *arg, struct wt_ring *r), void *arg); /* every ring ever used */
 void wt_ring_sweep(void); /* writer: closes chunks of threads that are gone */
 /* Buffers for CUPTI, from the same mapping and under the same two-phase rule; any thread. */
+int wt_buffer_is_ours(const uint8_t *buf); /* an address that was lent, at any time */
 uint8_t *wt_buffer_take(void); /* WT_CUPTI_BUFFER_BYTES, 8-byte aligned; NULL = none left */
 void wt_buffer_complete(uint8_t *buf, uint32_t valid_bytes,
 			uint32_t context); /* any thread: to the writer */
@@ -88,5 +89,8 @@ int wt_writer_stop(int how,
 		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
 /* Level changed: appends a State packet. level: enum wt_level; others as in trace.proto (device_ns 0 = not known). */
 void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns);
+/* The same, with the name of who caused it (NULL = nobody). */
+void wt_writer_state_of(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns,
+			const char *holder);
 
 #endif

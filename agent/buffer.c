@@ -77,6 +77,13 @@ uint8_t *wt_buffer_take(void)
 	return NULL;
 }
 
+int wt_buffer_is_ours(const uint8_t *buf)
+{
+	struct wt_box *b = wt_box;
+
+	return b && index_of(b, buf) != UINT32_MAX;
+}
+
 void wt_buffer_complete(uint8_t *buf, uint32_t valid_bytes, uint32_t context)
 {
 	struct wt_box *b = wt_box;

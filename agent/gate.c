@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The gates: everything in this process that asks for a driver or NCCL function by name passes here. dlsym and dlvsym
- * are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time included.
+ * The gates: everything in this process that asks for a driver, NCCL or CUPTI function by name passes here. dlsym and
+ * dlvsym are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time included.
  *
  *   RTLD_NEXT, _DEFAULT passed on by a jump, so that the caller's own address decides what is meant. Compiled as a
  *                       call it would be ours, and other preloads would find themselves
@@ -33,7 +33,11 @@
 
 static void *wrapper(uint32_t id)
 {
-	return wt_hooks[id].library == WT_LIB_CUDA ? wt_wrappers_cuda[id] : wt_wrappers_nccl[id];
+	static void *const *const wrappers[] = {[WT_LIB_CUDA] = wt_wrappers_cuda,
+						[WT_LIB_NCCL] = wt_wrappers_nccl,
+						[WT_LIB_CUPTI] = wt_wrappers_cupti};
+
+	return wrappers[wt_hooks[id].library][id];
 }
 
 /*
@@ -55,7 +59,8 @@ static void *by_name(uint32_t id, void *handle, void *p)
 	}
 	if (p == real)
 		return wrapper(id);
-	wt_hook_escaped(id); /* a second NCCL in this process: a wrapper has one real function */
+	wt_hook_escaped(
+		id); /* a second NCCL or CUPTI in this process: a wrapper has one real function */
 	return p;
 }
 

@@ -16,6 +16,7 @@ enum wt_hook_id {
 #define WT_ROW(form_, pt_, l_, k_, v_, n_, p_, a_, f_, t_) WT_ID_##n_,
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
+#include WT_HOOKS_CUPTI
 #undef WT_ROW
 	WT_ID_END
 };
@@ -42,7 +43,7 @@ enum wt_kind {
 };
 enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT };
 
-enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL };
+enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL, WT_LIB_CUPTI };
 
 struct wt_hook {
 	const char *name; /* ABI name, as exported */

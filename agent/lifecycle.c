@@ -25,11 +25,13 @@
 
 #include "agent.h"
 #include "collectors/collector.h"
+#include "collectors/cupti_activity.h"
 #include "config.h"
 #include "log.h"
 #include "real.h"
 #include "registry.h"
 #include "tls.h"
+#include "trace.pb-c.h"
 
 int wt_agent_enabled;
 _Atomic int wt_agent_started;
@@ -140,6 +142,10 @@ static void start(void)
 	/* lint: allow pthread_atfork: one mmap() in the child, no lock; the wiped word cannot keep CUPTI out */
 	pthread_atfork(NULL, NULL, wt_box_forked);
 	atomic_store(wt_level_word, level);
+	/* Another tool may hold CUPTI, or have taken it just now. */
+	if (level == WT_LEVEL_TRACE &&
+	    wt_cupti_state() != WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_OURS)
+		atomic_compare_exchange_strong(wt_level_word, &level, WT_LEVEL_API);
 }
 
 /*
@@ -168,6 +174,7 @@ void wt_agent_start(void)
 
 	if (!wt_agent_enabled || !atomic_compare_exchange_strong(&wt_agent_started, &no, 1))
 		return;
+	atomic_store(&wt_words->alive, 1);
 	wt_silence_enter();
 	start_without_sigxfsz();
 	wt_silence_leave();
@@ -202,6 +209,7 @@ static int make_level_word(void)
 		munmap(page, 4096);
 		return -1;
 	}
+	atomic_store(&page->alive, 1);
 	wt_words = page;
 	wt_level_word = &page->level;
 	return 0;

@@ -76,6 +76,10 @@ static void emit_api(struct wt_pack *p, const struct wt_gather *g)
 		s[1][i] = g->row[i].b;
 	}
 	m.thread_word = (uint32_t)g->key;
+	if (g->n && g->row[0].start && g->row[0].end >= g->row[0].start) {
+		m.first_ns = g->row[0].start;
+		m.first_dur = g->row[0].end - g->row[0].start;
+	}
 	WT_COLUMN(m, correlation_d, correlation, g->n);
 	WT_COLUMN(m, cbid, s[0], g->n);
 	WT_COLUMN(m, runtime, s[1], g->n);

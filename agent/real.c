@@ -213,6 +213,13 @@ static void *find_nccl(const char *name)
 	return p;
 }
 
+static _Atomic(void *) cupti_handle;
+
+void wt_real_cupti_is(void *handle)
+{
+	atomic_store_explicit(&cupti_handle, handle, memory_order_release);
+}
+
 static void *find_cuda(const char *name)
 {
 	void *h = wt_cuda_handle();
@@ -235,9 +242,25 @@ int wt_is_ours(const void *p)
 	return dladdr(p, &info) && info.dli_fbase == mine;
 }
 
+/*
+ * The library the collector has loaded, once there is one; else as NCCL. Its own handle, and never RTLD_NEXT first: a
+ * client's copy lies in a local scope as often as not.
+ */
+static void *find_cupti(const char *name)
+{
+	void *h = atomic_load_explicit(&cupti_handle, memory_order_acquire);
+	void *p = h ? wt_quiet_dlsym(h, name) : NULL;
+
+	if (h)
+		return p;
+	p = wt_quiet_dlsym(RTLD_NEXT, name);
+	return p ? p : find_loaded(name, "libcupti");
+}
+
 static void *(*const finders[])(const char *) = {
 	[WT_LIB_CUDA] = find_cuda,
 	[WT_LIB_NCCL] = find_nccl,
+	[WT_LIB_CUPTI] = find_cupti,
 };
 
 void *wt_real(uint32_t id)

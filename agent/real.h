@@ -16,6 +16,8 @@ extern void *(*wt_next_dlvsym)(void *handle, const char *name, const char *versi
 int wt_real_init(void);
 /* Handle of libcuda.so.1 as loaded by the job (never loads it); NULL = not loaded. */
 void *wt_cuda_handle(void);
+/* The CUPTI that is ours too, from here on. */
+void wt_real_cupti_is(void *handle);
 /* dlsym with the caller's dlerror state kept: NULL leaves no message behind. */
 void *wt_quiet_dlsym(void *handle, const char *name);
 /* 1 if p is one of the functions this library exports for others. */

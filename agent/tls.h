@@ -34,6 +34,7 @@ struct wt_tls {
 	uint32_t context_epoch; /* of the cached context: see book.c */
 	uint32_t group;		/* depth of ncclGroupStart */
 	uint8_t library;	/* 1: inside an NCCL call */
+	uint8_t cupti;		/* 1: inside another tool's call of CUPTI */
 	uint8_t no_ring;	/* 1: the box had no ring for us; counts go to the shared one */
 	struct wt_rec scratch __attribute__((aligned(16))); /* the row of a call that leaves none */
 };
@@ -52,6 +53,8 @@ struct wt_words {
 	_Atomic uint32_t level;
 	_Atomic int32_t
 		minus_captures; /* 0, or minus how many are open: negative makes the whole word negative */
+	/* Behind the word above. 1 in the process that made the page, or that started after a fork. */
+	_Atomic uint32_t alive;
 } __attribute__((aligned(8)));
 extern struct wt_words *wt_words
 	__attribute__((visibility("hidden"))); /* wt_level_word points to its level */

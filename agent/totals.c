@@ -159,16 +159,36 @@ static void say_cost(struct wt_totals *t, struct wt_pack *p, int last)
 	emit(p, WARPTAP__V1__PACKET__BODY_COST, &m, last);
 }
 
+static void gather(struct wt_totals *t, struct visit *v)
+{
+	memset(t->counts, 0, sizeof(t->counts));
+	t->calls = t->dropped = 0;
+	wt_ring_each(add_ring, v);
+}
+
+static struct rows rows; /* too large for the writer's stack */
+
+void wt_totals_counts(struct wt_totals *t, struct wt_pack *p)
+{
+	struct visit v = {.t = t, .p = p};
+	struct wt_cupti_totals cupti;
+
+	gather(t, &v);
+	wt_cupti_totals(&cupti);
+	rows.used = 0;
+	rows.sum = 0;
+	collect(t, p, &cupti, &rows);
+	t->said_sum = rows.sum + 1; /* not what it is: said in any case */
+	say_counts(t, p, &rows, 0);
+}
+
 void wt_totals_say(struct wt_totals *t, struct wt_pack *p, int last)
 {
-	static struct rows rows;
 	struct visit v = {.t = t, .p = p};
 	struct wt_cupti_totals cupti;
 	uint64_t spilled;
 
-	memset(t->counts, 0, sizeof(t->counts));
-	t->calls = t->dropped = 0;
-	wt_ring_each(add_ring, &v);
+	gather(t, &v);
 	wt_cupti_totals(&cupti);
 	wt_ring_each(say_ring_loss, &v);
 	say_loss(p, WARPTAP__V1__LOSS_WHERE__LOSS_WHERE_CUPTI, cupti.dropped - t->said_cupti,

@@ -28,5 +28,7 @@ struct wt_totals {
 
 /* Says what changed since it was said last; with `last`, everything, from the reserve if need be. */
 void wt_totals_say(struct wt_totals *t, struct wt_pack *p, int last);
+/* A Counts packet alone, as of now. */
+void wt_totals_counts(struct wt_totals *t, struct wt_pack *p);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a row of the lists becomes as code. Included by hooks_cuda.c and hooks_nccl.c only.
+ * What a row of the lists becomes as code. Included by hooks_cuda.c, hooks_nccl.c and
+ * hooks_cupti.c only.
  *
  *   hook_X    the wrapper (hidden name, so that the gates hand out ours whoever else exports X). HOOK rows record
  *             here when nothing is special; inert or off, they call the real one and no more
@@ -15,10 +16,12 @@
 #include "fill.h"
 
 /* A preloaded symbol makes "is NCCL here?" succeed: then its calls fail like this instead of crashing. */
-#define WT_RET_CUDA	CUresult
-#define WT_MISSING_CUDA CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
-#define WT_RET_NCCL	wt_nccl_result
-#define WT_MISSING_NCCL WT_NCCL_SYSTEM_ERROR
+#define WT_RET_CUDA	 CUresult
+#define WT_MISSING_CUDA	 CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
+#define WT_RET_NCCL	 wt_nccl_result
+#define WT_MISSING_NCCL	 WT_NCCL_SYSTEM_ERROR
+#define WT_RET_CUPTI	 wt_cupti_result
+#define WT_MISSING_CUPTI 27 /* CUPTI_ERROR_NOT_SUPPORTED */
 
 #define WT_EXPORT(l_, n_, p_)                                                                      \
 	WT_RET_##l_ n_ p_ __attribute__((alias("hook_" #n_), visibility("default")));

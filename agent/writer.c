@@ -34,6 +34,7 @@
 #include "agent/totals.h"
 #include "collectors/cupti_activity.h"
 #include "collectors/cupti_record.h"
+#include "collectors/manners.h"
 
 #define STATES	    64
 #define HELD_MAX    1024 /* buffers read whose block is not written yet: as many as the box can have */
@@ -43,7 +44,8 @@
 
 struct state {
 	uint64_t tsc, device_ns;
-	uint32_t level, cupti, reason, kinds;
+	uint32_t level, cupti, reason, kinds, clock;
+	char holder[WT_HOLDER_MAX];
 };
 
 static struct {
@@ -95,13 +97,23 @@ static void wait_until(int64_t when_ns)
 
 void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns)
 {
+	wt_writer_state_of(level, cupti, reason, device_ns, NULL);
+}
+
+void wt_writer_state_of(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns,
+			const char *holder)
+{
 	struct state s = {.tsc = wt_tsc(),
 			  .device_ns = device_ns,
 			  .level = level > WT_LEVEL_OFF ? level - WT_LEVEL_OFF
 							: 0, /* the file counts from off = 0 */
 			  .cupti = cupti ? cupti : wt_cupti_state(),
 			  .reason = reason,
-			  .kinds = wt_cupti_kinds()};
+			  .kinds = wt_cupti_kinds(),
+			  .clock = (uint32_t)wt_manners_clock_is_foreign()};
+
+	if (holder)
+		strncpy(s.holder, holder, sizeof(s.holder) - 1);
 
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
 		sched_yield();
@@ -130,6 +142,15 @@ static void emit_states(void)
 		m.reason = (Warptap__V1__StateReason)s[i].reason;
 		m.kinds = s[i].kinds;
 		m.device_ns = s[i].device_ns;
+		m.clock = (Warptap__V1__DeviceClock)s[i].clock;
+		if (s[i].holder[0]) {
+			m.holder = wt_string_id(&writer.pack, s[i].holder);
+			wt_table_use(&writer.pack.strings, (uint32_t)m.holder, writer.pack.segment);
+			wt_pack_say(&writer.pack);
+		}
+		if ((writer.said_state || i) &&
+		    m.reason != WARPTAP__V1__STATE_REASON__STATE_REASON_EXIT)
+			wt_totals_counts(&writer.totals, &writer.pack);
 		if (wt_pack_emit(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m, 0))
 			wt_pack_emit_last(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m);
 	}
@@ -166,6 +187,8 @@ static void see_chunk(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to)
 static void see_record(void *arg, const struct wt_dev_rec *r)
 {
 	wt_pack_device(&writer.pack, r);
+	if ((r->kind == WT_DEV_KERNEL || r->kind == WT_DEV_COPY) && !r->graph && !r->graph_node)
+		wt_cupti_received();
 }
 
 static void take_buffers(void)
@@ -199,6 +222,7 @@ static void cycle(int tick)
 	if (tick) {
 		wt_ring_sweep();
 		wt_collectors_flush(0);
+		emit_states(); /* collection began anew: before the first record of it */
 	}
 	wt_ring_each(see_ring, NULL);
 	wt_chunk_drain(see_chunk, NULL);

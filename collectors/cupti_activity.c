@@ -2,9 +2,10 @@
 /*
  * Kernel, copy and memset times, and API records of an allow-list, from CUPTI's activity API.
  *
- *   start (job thread, inside cuInit)  load, register callbacks, enable kinds; then the clock: collection began here
- *   request, complete (any thread)     buffers out of the black box and back: lock-free, timed, nothing else
+ *   start (job thread, inside cuInit)  load, arm: register callbacks, enable kinds; the clock: collection began
+ *   lend, take back (any thread)       buffers out of the black box and back: lock-free, timed, nothing else
  *   flush (writer, each second)        what is complete comes in; dropped records are asked for
+ *   disarm, arm                        another tool wants CUPTI, has left it: manners.c decides, lent.c sorts buffers
  *   stop (writer)                      forced flush, unless a rule of caution says no
  *
  * No subscriber: the activity API needs none, and there is one only. Never cuptiFinalize: the library may be shared
@@ -15,12 +16,15 @@
 
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/agent.h"
 #include "agent/clock.h"
 #include "agent/cost.h"
+#include "agent/hook_table.h"
 #include "collectors/collector.h"
 #include "collectors/cupti_api.h"
+#include "collectors/manners.h"
 #include "proto/wt_err.h"
 #include "trace.pb-c.h"
 
@@ -29,18 +33,33 @@
 
 #define SPILLS	    4
 #define SPILL_BYTES (256u << 10)
-#define SLOW_NS	    50000000 /* a flush slower than this is not repeated at exit */
+#define DISARM_NS   100000000 /* most that stepping aside may take */
+#define QUIET_NS    25000000  /* less, when no record has come for so long */
+#define SLOW_NS	    50000000  /* a flush slower than this is not repeated at exit */
 
 static struct {
 	_Atomic uint32_t state, kinds;
 	_Atomic uint64_t dropped, spilled, refused;
 	_Atomic int64_t flush_ns;
 	_Atomic int distrust;
+	_Atomic int own;      /* from before arming to after disarming: what CUPTI has is for us */
+	_Atomic int flushing; /* the writer is inside a flush */
+	_Atomic uint64_t
+		received; /* kernels, copies, memsets of single launches the writer has read */
+	uint64_t received0, expected0; /* as of arming */
+	int loaded, armed_once;
 	int null_buffer_ok; /* CUPTI takes NULL for "no buffer" */
 	/* Releases before 12.9 crash when they get no buffer: these are given and what lands in them is counted. */
 	_Atomic uint32_t spill_busy;
 	_Alignas(8) uint8_t spill[SPILLS][SPILL_BYTES];
 } activity = {.state = STATE(ABSENT)};
+
+static void nap(void)
+{
+	struct timespec t = {.tv_nsec = 500000};
+
+	nanosleep(&t, NULL);
+}
 
 static int spill_of(const uint8_t *buf)
 {
@@ -64,7 +83,7 @@ static uint8_t *spill_take(void)
 	return activity.null_buffer_ok ? NULL : activity.spill[SPILLS - 1];
 }
 
-static void CUPTIAPI buffer_request(uint8_t **buffer, size_t *size, size_t *max_records)
+void wt_cupti_lend(uint8_t **buffer, size_t *size, size_t *max_records)
 {
 	uint64_t begin = wt_tsc();
 	uint8_t *b = wt_buffer_take();
@@ -80,8 +99,8 @@ static void CUPTIAPI buffer_request(uint8_t **buffer, size_t *size, size_t *max_
 	wt_cost_cupti(wt_tsc() - begin);
 }
 
-/* Records of a spill buffer, counted by CUPTI's own stepping: it is the only one that knows their sizes. */
-static uint64_t count_records(uint8_t *buf, size_t valid)
+/* Counted by CUPTI's own stepping: it is the only one that knows their sizes. */
+uint64_t wt_cupti_count_records(uint8_t *buf, size_t valid)
 {
 	CUpti_Activity *rec = NULL;
 	uint64_t n = 0;
@@ -91,20 +110,26 @@ static uint64_t count_records(uint8_t *buf, size_t valid)
 	return n;
 }
 
-static void CUPTIAPI buffer_complete(CUcontext context, uint32_t stream, uint8_t *buffer,
-				     size_t size, size_t valid)
+int wt_cupti_lent(const uint8_t *buffer)
+{
+	return spill_of(buffer) >= 0 || wt_buffer_is_ours(buffer);
+}
+
+void wt_cupti_spilled(uint64_t records)
+{
+	atomic_fetch_add_explicit(&activity.spilled, records, memory_order_relaxed);
+}
+
+void wt_cupti_take_back(uint8_t *buffer, size_t valid)
 {
 	uint64_t begin = wt_tsc();
 	int spill = spill_of(buffer);
 
-	if (!buffer) {
-		/* CUPTI got none and says so by handing back nothing */
-	} else if (spill < 0) {
+	if (spill < 0) {
 		wt_buffer_complete(buffer, valid > WT_CUPTI_BUFFER_BYTES ? 0 : (uint32_t)valid, 0);
 		wt_writer_poke();
 	} else {
-		atomic_fetch_add_explicit(&activity.spilled, count_records(buffer, valid),
-					  memory_order_relaxed);
+		wt_cupti_spilled(wt_cupti_count_records(buffer, valid));
 		atomic_fetch_and_explicit(&activity.spill_busy, ~(1u << spill),
 					  memory_order_release);
 	}
@@ -114,6 +139,18 @@ static void CUPTIAPI buffer_complete(CUcontext context, uint32_t stream, uint8_t
 uint32_t wt_cupti_state(void)
 {
 	return atomic_load(&activity.state);
+}
+
+void wt_cupti_set_state(uint32_t state)
+{
+	atomic_store(&activity.state, state);
+	if (state != STATE(OURS))
+		atomic_store(&activity.kinds, 0);
+}
+
+int wt_manners_own(void)
+{
+	return atomic_load_explicit(&activity.own, memory_order_acquire);
 }
 
 uint32_t wt_cupti_kinds(void)
@@ -174,13 +211,12 @@ static int fail(const char *what, int result)
 	return -WT_E_UNSUPPORTED;
 }
 
-/* Each call of the list by itself; 1 = API records will come. */
-static int enable_api(void)
-{
-	static const struct {
-		uint8_t runtime;
-		CUpti_CallbackId cbid;
-	} list[] = {
+/* ---- on and off ---- */
+
+static const struct {
+	uint8_t runtime;
+	CUpti_CallbackId cbid;
+} calls[] = {
 #define WT_API_DRIVER(name_)   {0, CUPTI_DRIVER_TRACE_CBID_##name_},
 #define WT_API_RUNTIME(name_)  {1, CUPTI_RUNTIME_TRACE_CBID_##name_},
 #define WT_API(domain_, name_) WT_API_##domain_(name_)
@@ -188,43 +224,58 @@ static int enable_api(void)
 #undef WT_API
 #undef WT_API_RUNTIME
 #undef WT_API_DRIVER
-	};
-	size_t refused = 0, n = sizeof(list) / sizeof(list[0]);
+};
+#define CALLS (sizeof(calls) / sizeof(calls[0]))
+
+static const struct {
+	CUpti_ActivityKind kind;
+	uint32_t bit;
+	const char *name;
+} kinds[] = {
+	{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1, "enabling kernels"},
+	{CUPTI_ACTIVITY_KIND_MEMCPY, 2, "enabling copies"},
+	{CUPTI_ACTIVITY_KIND_MEMCPY2, 2, "enabling peer copies"},
+	{CUPTI_ACTIVITY_KIND_MEMSET, 2, "enabling memsets"},
+};
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Each call by itself; how many were refused. */
+static size_t switch_api(uint8_t on, int (*stop)(void))
+{
+	size_t refused = 0;
+
+	for (size_t i = 0; i < CALLS && !(stop && stop()); i++) {
+		CUptiResult r = calls[i].runtime
+					? wt_cupti.cuptiActivityEnableRuntimeApi(calls[i].cbid, on)
+					: wt_cupti.cuptiActivityEnableDriverApi(calls[i].cbid, on);
+
+		refused += r != CUPTI_SUCCESS; /* an older release does not know the newest calls */
+	}
+	return refused;
+}
+
+/* 1 = API records will come. */
+static int enable_api(int (*stop)(void))
+{
+	size_t refused;
 
 	if (!wt_cupti.cuptiActivityEnableRuntimeApi || !wt_cupti.cuptiActivityEnableDriverApi) {
 		wt_log("cupti_activity: this CUPTI cannot select API records: joined by order "
 		       "alone");
 		return 0;
 	}
-	for (size_t i = 0; i < n; i++) {
-		CUptiResult r = list[i].runtime
-					? wt_cupti.cuptiActivityEnableRuntimeApi(list[i].cbid, 1)
-					: wt_cupti.cuptiActivityEnableDriverApi(list[i].cbid, 1);
-
-		refused += r != CUPTI_SUCCESS; /* an older release does not know the newest calls */
-	}
+	refused = switch_api(1, stop);
 	if (refused)
-		wt_log("cupti_activity: %zu of %zu calls refused for API records", refused, n);
-	return refused < n;
+		wt_log("cupti_activity: %zu of %zu calls refused for API records", refused, CALLS);
+	return refused < CALLS;
 }
 
-static int enable_kinds(void)
+static int enable_kinds(int (*stop)(void))
 {
-	static const struct {
-		CUpti_ActivityKind kind;
-		uint32_t bit;
-		const char *name;
-	} kinds[] = {
-		{CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, 1, "enabling kernels"},
-		{CUPTI_ACTIVITY_KIND_MEMCPY, 2, "enabling copies"},
-		{CUPTI_ACTIVITY_KIND_MEMCPY2, 2, "enabling peer copies"},
-		{CUPTI_ACTIVITY_KIND_MEMSET, 2, "enabling memsets"},
-	};
-
 	/* API records first: no kernel record without the call that explains it. */
-	if (enable_api())
+	if (enable_api(stop))
 		atomic_fetch_or(&activity.kinds, 4);
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < N_KINDS && !(stop && stop()); i++) {
 		CUptiResult r = wt_cupti.cuptiActivityEnable(kinds[i].kind);
 
 		if (r == CUPTI_SUCCESS)
@@ -237,6 +288,108 @@ static int enable_kinds(void)
 	return 0;
 }
 
+static void disable_kinds(void)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		wt_cupti.cuptiActivityDisable(kinds[i].kind);
+	if (wt_cupti.cuptiActivityEnableRuntimeApi && wt_cupti.cuptiActivityEnableDriverApi)
+		switch_api(0, NULL);
+}
+
+static void add_expected(void *arg, struct wt_ring *r)
+{
+	static const uint8_t counted[] = {WT_KIND_LAUNCH, WT_KIND_COPY, WT_KIND_MEMSET};
+
+	for (size_t c = 0; c < WT_COUNT_CONTEXTS; c++)
+		for (size_t k = 0; k < sizeof(counted); k++)
+			*(uint64_t *)arg += atomic_load_explicit(&r->counts[c][counted[k]][WT_DONE],
+								 memory_order_relaxed);
+}
+
+/* Records that calls so far must have made, nodes of graphs apart. */
+static uint64_t expected(void)
+{
+	uint64_t n = 0;
+
+	wt_ring_each(add_expected, &n);
+	return n;
+}
+
+void wt_cupti_received(void)
+{
+	atomic_store_explicit(&activity.received,
+			      atomic_load_explicit(&activity.received, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+static void ask_dropped(void)
+{
+	size_t n = 0;
+
+	if (wt_cupti.cuptiActivityGetNumDroppedRecords &&
+	    wt_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
+		atomic_fetch_add(&activity.dropped, n);
+}
+
+int wt_cupti_arm(int (*stop)(void))
+{
+	int r;
+
+	if (!activity.loaded)
+		return -WT_E_UNSUPPORTED;
+	/* What a tool has left behind goes to the tool. */
+	if (activity.armed_once)
+		wt_cupti.cuptiActivityFlushAll(0);
+	r = (int)wt_cupti.cuptiActivityRegisterCallbacks(
+		(CUpti_BuffersCallbackRequestFunc)wt_manners_request,
+		(CUpti_BuffersCallbackCompleteFunc)wt_manners_complete);
+	if (r)
+		return fail("cuptiActivityRegisterCallbacks", r);
+	atomic_store_explicit(&activity.own, 1, memory_order_release);
+	r = enable_kinds(stop);
+	if (!r && stop && stop())
+		r = -WT_E_LIMIT; /* somebody is at the door */
+	if (r) {
+		disable_kinds();
+		atomic_store_explicit(&activity.own, 0, memory_order_release);
+		return r;
+	}
+	activity.armed_once = 1;
+	activity.received0 = atomic_load(&activity.received);
+	activity.expected0 = expected();
+	return 0;
+}
+
+/*
+ * What is in flight may still come, for a while: as long as records keep coming. A longer wait would hold up the job,
+ * which is why the last resort is to say that they are missing.
+ */
+long wt_cupti_disarm(void)
+{
+	int64_t now = wt_clock_mono_ns(), until = now + DISARM_NS, last = now;
+	uint64_t want, got = 0, before = 0;
+
+	disable_kinds();
+	want = expected() - activity.expected0;
+	while (atomic_load(&activity.flushing) && wt_clock_mono_ns() < until)
+		nap();
+	for (;;) {
+		wt_cupti.cuptiActivityFlushAll(0);
+		wt_writer_poke();
+		got = atomic_load(&activity.received) - activity.received0;
+		now = wt_clock_mono_ns();
+		if (got > before)
+			last = now;
+		before = got;
+		if (got >= want || now >= until || now - last > QUIET_NS)
+			break;
+		nap();
+	}
+	ask_dropped();
+	atomic_store_explicit(&activity.own, 0, memory_order_release);
+	return got < want ? (long)(want - got) : 0;
+}
+
 static int probe(void)
 {
 	return 0; /* anything more would touch CUPTI, and start is where that is allowed */
@@ -245,7 +398,6 @@ static int probe(void)
 static int start(void)
 {
 	uint32_t version = 0;
-	uint64_t now = 0;
 	int r;
 
 	wt_silence_enter();
@@ -259,41 +411,26 @@ static int start(void)
 		r = fail("looking up entry points", r);
 		goto out;
 	}
+	activity.loaded = 1;
 	if (wt_cupti.cuptiGetVersion)
 		wt_cupti.cuptiGetVersion(&version);
 	activity.null_buffer_ok = version >= 28; /* 12.9 */
-	r = (int)wt_cupti.cuptiActivityRegisterCallbacks(buffer_request, buffer_complete);
-	if (r) {
-		r = fail("cuptiActivityRegisterCallbacks", r);
-		goto out;
-	}
-	r = enable_kinds();
-	if (r)
-		goto out;
-	atomic_store(&activity.state, STATE(OURS));
-	if (wt_cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
-		now = 0;
-	wt_writer_state(WT_LEVEL_TRACE, STATE(OURS), REASON(START), now);
+	r = wt_manners_start();
 	wt_log("cupti_activity: %s, version %u, kinds %u", wt_cupti.soname, version,
 	       wt_cupti_kinds());
+	if (r > 0)
+		r = 0; /* not yet */
 out:
 	wt_silence_leave();
 	return r;
-}
-
-static void ask_dropped(void)
-{
-	size_t n = 0;
-
-	if (wt_cupti.cuptiActivityGetNumDroppedRecords &&
-	    wt_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
-		atomic_fetch_add(&activity.dropped, n);
 }
 
 static void flush(int forced)
 {
 	int64_t begin = wt_clock_mono_ns();
 
+	if (!forced)
+		wt_manners_tick();
 	if (wt_cupti_state() != STATE(OURS))
 		return;
 	if (forced &&
@@ -303,8 +440,12 @@ static void flush(int forced)
 						       : "the one before was slow");
 		return;
 	}
-	wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
-	ask_dropped();
+	atomic_store(&activity.flushing, 1);
+	if (wt_cupti_state() == STATE(OURS))
+		wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+	if (wt_cupti_state() == STATE(OURS))
+		ask_dropped();
+	atomic_store(&activity.flushing, 0);
 	atomic_store(&activity.flush_ns, wt_clock_mono_ns() - begin);
 }
 

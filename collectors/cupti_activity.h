@@ -3,6 +3,7 @@
 #ifndef WT_CUPTI_ACTIVITY_H
 #define WT_CUPTI_ACTIVITY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct wt_cupti_totals {
@@ -11,6 +12,8 @@ struct wt_cupti_totals {
 	uint64_t refused; /* times CUPTI got no buffer at all */
 	int64_t flush_ns; /* how long the last flush took */
 };
+
+#define WT_HOLDER_MAX 64 /* of the name of who made us yield */
 
 uint32_t wt_cupti_state(void);	   /* enum CuptiState of trace.proto */
 uint32_t wt_cupti_kinds(void);	   /* State.kinds */
@@ -21,5 +24,20 @@ uint32_t wt_cupti_context_id(uint64_t context);
 uint32_t wt_cupti_stream_id(uint64_t context, uint64_t stream);
 /* Writer, before the last flush: a context has a sticky error, CUPTI must not be asked to wait for it. */
 void wt_cupti_distrust(void);
+
+/* ---- for manners.c and lent.c ---- */
+void wt_cupti_set_state(uint32_t state);
+/* Registers and enables; `stop` says that somebody waits. 0, or -WT_E_x: nothing is left enabled. */
+int wt_cupti_arm(int (*stop)(void));
+/* Disables and flushes, within 100 ms. Returns how many records are overdue, as far as that can be known. */
+long wt_cupti_disarm(void);
+/* Buffers for CUPTI and back. lent: is it one of ours? */
+void wt_cupti_lend(uint8_t **buffer, size_t *size, size_t *max_records);
+void wt_cupti_take_back(uint8_t *buffer, size_t valid);
+int wt_cupti_lent(const uint8_t *buffer);
+uint64_t wt_cupti_count_records(uint8_t *buffer, size_t valid);
+void wt_cupti_spilled(uint64_t records); /* there was no room to keep them */
+void wt_cupti_received(
+	void); /* writer: one more record of a single launch, copy or memset has been read */
 
 #endif

@@ -223,6 +223,7 @@ static void add_counts(struct wt_report *r)
 		sum->captured += c->captured;
 		sum->failed += c->failed;
 		sum->soft += c->soft;
+		sum->outside += c->outside;
 		sum->extra += c->extra;
 	}
 	for (int k = 0; k < WT_COUNT_KINDS; k++) {

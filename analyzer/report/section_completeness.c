@@ -35,6 +35,7 @@ static void holes_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "start_ns", h->start_ns);
 		wt_jout_int(j, "end_ns", h->end_ns);
 		wt_jout_uint(j, "missing", h->missing);
+		wt_jout_bool(j, "paused", h->paused);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -55,6 +56,11 @@ void wt_completeness_json(const struct wt_report *r, struct wt_jout *j)
 	for (int k = 0; k < WT_COUNT_KINDS; k++)
 		wt_jout_count(j, wt_count_name(k),
 			      r->counted[k] ? (int64_t)r->counts[k].counted : -1);
+	wt_jout_close(j, '}');
+	wt_jout_open(j, "outside_windows", '{');
+	for (int k = 0; k < WT_COUNT_KINDS; k++)
+		wt_jout_count(j, wt_count_name(k),
+			      r->counted[k] ? (int64_t)r->counts[k].outside : -1);
 	wt_jout_close(j, '}');
 	wt_jout_open(j, "received", '{');
 	for (int k = 0; k < WT_COUNT_KINDS; k++)
@@ -81,7 +87,10 @@ static void hole_text(const struct wt_report *r, const struct wt_hole *h, struct
 	for (size_t d = 0; d < r->ledger->ndevices; d++)
 		if (r->ledger->devices[d].device == h->device)
 			base_ns = r->ledger->devices[d].w0_ns;
-	wt_strbuf_addf(out, "  %" PRIu64 " records lost on ", h->missing);
+	if (h->paused)
+		wt_strbuf_adds(out, "  collection paused on ");
+	else
+		wt_strbuf_addf(out, "  %" PRIu64 " records lost on ", h->missing);
 	wt_text_device(r, out, h->device);
 	if (h->stream < r->tl->nstreams)
 		wt_strbuf_addf(out, " stream %" PRId64, r->tl->streams[h->stream].id);
@@ -132,6 +141,8 @@ void wt_completeness_text(const struct wt_report *r, struct wt_strbuf *out)
 			wt_strbuf_addf(out, " + %" PRIu64 " in flight at the end", c->in_flight);
 		if (c->device_error)
 			wt_strbuf_addf(out, " + %" PRIu64 " after a device error", c->device_error);
+		if (c->outside)
+			wt_strbuf_addf(out, "; %" PRIu64 " more outside collection", c->outside);
 		wt_strbuf_addc(out, '\n');
 	}
 	for (size_t i = 0; i < r->tl->nholes && i < TEXT_HOLES; i++)

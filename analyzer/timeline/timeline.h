@@ -155,6 +155,7 @@ struct wt_hole {
 	uint64_t missing; /* device operations known to be lost in it */
 	uint32_t stream;  /* UINT32_MAX = the whole device */
 	uint16_t device, process;
+	uint8_t paused; /* nothing is lost: collection was off, calls of this time are counted outside */
 };
 
 /* The completeness identity of warptap-trace.5, per process, context and kind. */
@@ -175,6 +176,7 @@ struct wt_count {
 		device_error;
 	/* Beside the identity. */
 	uint64_t captured, failed, soft, extra;
+	uint64_t outside; /* calls made while records were not collected, of any fate */
 };
 
 /* A file, as far as it could be read. */

@@ -25,13 +25,26 @@ struct completer {
 	struct wt_map errors; /* contexts with a sticky error */
 };
 
+/* A call that was under way when collection began may have begun too early for a record: it is outside. */
+size_t wt_trace_window(const struct wt_trace *t, const struct wt_row *r)
+{
+	size_t lo = 0, hi = t->windows.n;
+
+	while (lo < hi) { /* lo = the first window that opened after the call began */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->windows.p[mid].on_tsc <= r->start_tsc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && r->start_tsc + r->dur_tsc <= t->windows.p[lo - 1].off_tsc ? lo : 0;
+}
+
 int wt_trace_in_window(const struct wt_trace *t, const struct wt_row *r)
 {
-	uint64_t end = r->start_tsc + r->dur_tsc;
-
-	for (size_t i = 0; i < t->windows.n; i++)
-		if (end >= t->windows.p[i].on_tsc && end <= t->windows.p[i].off_tsc)
-			return 1;
+	if (wt_trace_window(t, r))
+		return 1;
 	/* no State packet at all: an old or damaged file; with records in it, everything was collected */
 	return !t->windows.n && t->records.n;
 }
@@ -342,7 +355,7 @@ static void find_gaps(struct wt_trace *t)
 {
 	for (size_t i = 1; i < t->windows.n; i++) {
 		const struct wt_window *a = &t->windows.p[i - 1], *b = &t->windows.p[i];
-		struct wt_hole hole = {.stream = UINT32_MAX, .process = t->process};
+		struct wt_hole hole = {.stream = UINT32_MAX, .process = t->process, .paused = 1};
 
 		hole.start_ns = a->off_ns ? a->off_ns : wt_clockline_ns(&t->clock, a->off_tsc);
 		hole.end_ns = b->on_ns ? b->on_ns : wt_clockline_ns(&t->clock, b->on_tsc);

@@ -22,6 +22,7 @@ struct tally {
 	uint64_t rows,
 		empty; /* calls that expect a record; successful ones that expect none, by their size */
 	uint64_t fate[WT_FATE_DEVICE_ERROR + 1];
+	uint64_t outside;	     /* calls outside the windows */
 	uint64_t extra, extra_timed; /* records (groups) no row claims */
 };
 
@@ -74,12 +75,45 @@ static void add_counts(struct counter *c, const struct wt_count_row *rows, size_
 	}
 }
 
-/* Totals of the time in which records were collected; of the whole file if they never were. */
+/* Calls outside the windows, by the rows they left: counted, and not compared. */
+static void subtract_outside(struct counter *c)
+{
+	struct wt_trace *t = c->t;
+
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct wt_row *r = &t->rows.p[i];
+		struct tally *y;
+
+		if (r->kind < 1 || r->kind > KINDS || wt_trace_in_window(t, r))
+			continue;
+		y = tally(c, r->context, r->kind);
+		y->outside++;
+		if (r->status)
+			y->failed--;
+		else if (r->flags & WT_PB(CALL_FLAG, CAPTURED))
+			y->captured--;
+		else if (r->flags & WT_PB(CALL_FLAG, SOFT))
+			y->soft--;
+		else
+			y->counted--;
+	}
+}
+
+/*
+ * Totals of the time in which records were collected; of the whole file if they never were. Where rows were recorded
+ * outside the windows too, they say exactly what was outside. Else the counters do, as they stood near the change.
+ */
 static void count_calls(struct counter *c)
 {
 	struct wt_trace *t = c->t;
 	const struct wt_window *last = t->windows.n ? &t->windows.p[t->windows.n - 1] : NULL;
 
+	if (!t->blind) {
+		add_counts(c, t->counts.p, t->counts.n);
+		if (last)
+			subtract_outside(c);
+		return;
+	}
 	add_counts(c, t->window_counts.p, t->window_counts.n);
 	if (!last || last->off_tsc == UINT64_MAX || last->exit)
 		add_counts(c, t->counts.p, t->counts.n);
@@ -210,6 +244,7 @@ static void finish(struct counter *c, struct tally *y, uint64_t *surplus, uint64
 	uint64_t lack = 0, sum, found, timed;
 	int collected = t->windows.n || t->records.n;
 
+	out.outside = y->outside;
 	out.captured = y->captured > 0 ? (uint64_t)y->captured : 0;
 	out.failed = y->failed > 0 ? (uint64_t)y->failed : 0;
 	out.soft = y->soft > 0 ? (uint64_t)y->soft : 0;

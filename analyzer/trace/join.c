@@ -186,6 +186,102 @@ static int align_thread(struct joiner *j, size_t h0, size_t h1, size_t r0, size_
 	return err;
 }
 
+/* Calls of this long after a window's end may still have made a record: kinds are not switched off in one instant. */
+#define TAIL_NS 200000000ll
+
+/*
+ * The call with which a window's records of a thread begin. Kinds come on one by one while the thread goes on calling,
+ * so neither side's first can be known by order; the one record whose time the file keeps says it: its middle lies in
+ * its call, the calls of a thread do not overlap, and a call is far longer than the clocks' error. Only calls made
+ * while collection was being taken up are in question.
+ * rows [h0, h1) of a thread, records [r0, r1) of it and of one window, of which the anchor is `anchor`.
+ */
+static size_t first_row(const struct joiner *j, size_t h0, size_t h1, size_t r0, size_t r1,
+			const struct wt_anchor *anchor)
+{
+	const struct wt_trace *t = j->t;
+	int64_t mid = wt_trace_device_ns(t, anchor->window, anchor->mid);
+	size_t lo = h0, hi = h1, back = r0;
+
+	while (lo < hi) { /* lo = the first call that ends after it */
+		size_t at = lo + (hi - lo) / 2;
+		const struct wt_row *r = &t->rows.p[j->rows.p[at].index];
+
+		if (wt_clockline_ns(&t->clock, r->start_tsc + r->dur_tsc) < mid)
+			lo = at + 1;
+		else
+			hi = at;
+	}
+	while (back < r1 && t->api.p[back].correlation < anchor->correlation)
+		back++;
+	back -= r0;
+	return lo - h0 > back ? lo - back : h0;
+}
+
+/* The first row of a thread that begins at or after `tsc`. */
+static size_t row_from(const struct joiner *j, size_t h0, size_t h1, uint64_t tsc)
+{
+	while (h0 < h1) {
+		size_t at = h0 + (h1 - h0) / 2;
+
+		if (j->t->rows.p[j->rows.p[at].index].start_tsc < tsc)
+			h0 = at + 1;
+		else
+			h1 = at;
+	}
+	return h0;
+}
+
+static const struct wt_anchor *find_anchor(const struct wt_trace *t, const struct wt_api *first)
+{
+	const struct wt_anchor *best = NULL;
+
+	/* few: one a message, and only its window's first counts */
+	for (size_t i = 0; i < t->anchors.n; i++) {
+		const struct wt_anchor *a = &t->anchors.p[i];
+
+		if (a->thread_word == first->thread_word && a->window == first->window &&
+		    (!best || a->correlation < best->correlation))
+			best = a;
+	}
+	return best;
+}
+
+/* Records of one thread and window against the rows of the thread that can have made them. */
+static int join_window(struct joiner *j, size_t h, size_t h1, size_t r, size_t r1)
+{
+	struct wt_trace *t = j->t;
+	size_t k = t->api.p[r].window;
+	const struct wt_window *w = k && k <= t->windows.n ? &t->windows.p[k - 1] : NULL;
+	const struct wt_anchor *anchor;
+	enum wt_align_how usual = j->how;
+	size_t from = h, first, to, anchored = 0;
+	uint64_t end = UINT64_MAX;
+	int err;
+
+	if (w) {
+		end = w->off_tsc;
+		if (end != UINT64_MAX && !w->exit) {
+			end += (uint64_t)TAIL_NS * (t->clock.hz / 1000000) / 1000;
+			if (usual == WT_ALIGN_LOSSY)
+				j->how = WT_ALIGN_LOSSY_CUT;
+		}
+		from = row_from(j, h, h1, w->on_tsc);
+		first = row_from(j, h, h1, w->ready_tsc);
+		anchor = from > first ? find_anchor(t, &t->api.p[r]) : NULL;
+		if (anchor)
+			anchored = first_row(j, h, h1, r, r1, anchor);
+		if (anchor && anchored < from)
+			from = anchored > first ? anchored : first;
+		if (k < t->windows.n && end > t->windows.p[k].on_tsc)
+			end = t->windows.p[k].on_tsc;
+	}
+	to = end == UINT64_MAX ? h1 : row_from(j, from, h1, end + 1);
+	err = align_thread(j, from, to, r, r1);
+	j->how = usual;
+	return err;
+}
+
 static int join_threads(struct joiner *j)
 {
 	struct wt_trace *t = j->t;
@@ -196,8 +292,7 @@ static int join_threads(struct joiner *j)
 		const struct wt_row *row = &t->rows.p[i];
 		uint32_t thread;
 
-		if (wt_row_expects(row) && wt_trace_in_window(t, row) &&
-		    wt_map_get(&t->thread_ids, row->thread, &thread))
+		if (wt_row_expects(row) && wt_map_get(&t->thread_ids, row->thread, &thread))
 			err = push(&j->rows, (uint32_t)t->threads.p[thread].pthread, row->start_tsc,
 				   i);
 	}
@@ -211,8 +306,11 @@ static int join_threads(struct joiner *j)
 			h1++;
 		while (r1 < t->api.n && t->api.p[r1].thread_word == other)
 			r1++;
-		if (word == other)
-			err = align_thread(j, h, h1, r, r1);
+		for (size_t a = r, b; word == other && a < r1 && !err; a = b) {
+			for (b = a; b < r1 && t->api.p[b].window == t->api.p[a].window;)
+				b++;
+			err = join_window(j, h, h1, a, b);
+		}
 		if (word <= other)
 			h = h1;
 		if (word >= other)
@@ -221,9 +319,12 @@ static int join_threads(struct joiner *j)
 	return err;
 }
 
-static uint64_t stream_key(uint32_t cupti_context, uint32_t cupti_stream)
+/* Streams of different windows are different sequences. */
+static uint64_t stream_key(uint32_t cupti_context, uint32_t cupti_stream, size_t window)
 {
-	return (uint64_t)cupti_context << 32 | cupti_stream;
+	uint64_t key = (uint64_t)cupti_context << 32 | cupti_stream;
+
+	return window > 1 ? wt_mix64(key ^ wt_mix64(window)) : key;
 }
 
 static int add_place(struct wt_trace *t, uint64_t stream, struct wt_place place)
@@ -361,7 +462,9 @@ static int collect_streams(struct joiner *j)
 		if (!wt_row_expects(r) || silent(r) || !wt_trace_in_window(t, r) ||
 		    !wt_map_get(&t->stream_places, r->stream, &s))
 			continue;
-		if (push(&j->rows, stream_key(t->places.p[s].context, t->places.p[s].stream),
+		if (push(&j->rows,
+			 stream_key(t->places.p[s].context, t->places.p[s].stream,
+				    wt_trace_window(t, r)),
 			 r->start_tsc, i))
 			return -WT_E_NOMEM;
 	}
@@ -371,7 +474,8 @@ static int collect_streams(struct joiner *j)
 
 		if (!g->correlation || r->flags & WT_PB(RECORD_FLAG, DEVICE_LAUNCHED))
 			continue;
-		if (push(&j->records, stream_key(r->context, r->stream), g->correlation, i))
+		if (push(&j->records, stream_key(r->context, r->stream, r->window), g->correlation,
+			 i))
 			return -WT_E_NOMEM;
 	}
 	if (j->rows.n)
@@ -457,7 +561,10 @@ int wt_trace_join(struct wt_trace *t)
 	struct joiner j = {.t = t, .how = WT_ALIGN_WHOLE};
 	int err;
 
-	if (t->lossy || t->windows.n > 1)
+	/* Without API records nothing says at which call a window's records begin, where calls went before. */
+	if (!t->api.n && t->windows.n > 1)
+		j.how = WT_ALIGN_LOSSY_BOTH;
+	else if (t->lossy)
 		j.how = t->rows_lost || t->dropped_agent ? WT_ALIGN_LOSSY_BOTH
 			: t->ended			 ? WT_ALIGN_LOSSY
 							 : WT_ALIGN_LOSSY_CUT;

@@ -119,11 +119,19 @@ static void load_header(struct wt_trace *t, const Warptap__V1__Packet *p)
 		load_pair(t, m->settings[i]->key, m->settings[i]->value);
 }
 
+/* Is the other tool's clock the TSC itself? Only asked where one row is all there is. */
+static int ticks_like(uint64_t device, uint64_t tsc)
+{
+	uint64_t off = device > tsc ? device - tsc : tsc - device;
+
+	return off < 1000000;
+}
+
 static void load_clocks(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	const Warptap__V1__Clocks *m = p->clocks;
 	size_t n = COLUMNS(t, m->n_tsc, m->n_monotonic_ns, m->n_realtime_ns, m->n_error_ns,
-			   m->n_stepped);
+			   m->n_stepped, m->n_device);
 
 	for (size_t i = 0; i < n; i++) {
 		struct wt_clockline_row row = {.tsc = AT(m, tsc, i),
@@ -136,6 +144,12 @@ static void load_clocks(struct wt_trace *t, const Warptap__V1__Packet *p)
 			t->error = -WT_E_NOMEM;
 		if (row.tsc > t->last_tsc)
 			t->last_tsc = row.tsc;
+		if (!AT(m, device, i))
+			continue;
+		t->foreign.hz = ticks_like(AT(m, device, i), row.tsc) ? t->clock.hz : 1000000000u;
+		row.tsc = AT(m, device, i);
+		if (wt_clockline_add(&t->foreign, &row))
+			t->error = -WT_E_NOMEM;
 	}
 }
 
@@ -394,6 +408,20 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 	t->level_now = (int)(m->level < 4 ? m->level : 3);
 	if (t->level_now > t->level)
 		t->level = t->level_now;
+	if (m->holder && m->reason == WT_PB(STATE_REASON, FOREIGN)) {
+		uint32_t name = wt_trace_string(t, m->holder);
+
+		t->holders |= t->holder && t->holder != name;
+		t->holder = name;
+	}
+	/* from here on until it is on again, rows are not to be had */
+	t->blind |= !on && m->level < 2 && m->reason != WT_PB(STATE_REASON, EXIT);
+	if (w && m->tsc < (open ? w->on_tsc : w->off_tsc)) { /* ticks of one process only grow */
+		t->malformed++;
+		return;
+	}
+	if (m->cupti == WT_PB(CUPTI_STATE, READY))
+		t->ready_tsc = m->tsc;
 	if (on && !open) {
 		remember_counts(t, /* minus= */ 1);
 		w = wt_trace_room(t, 1) ? wt_vec_add(&t->windows) : NULL;
@@ -401,7 +429,11 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 			t->error = t->error ? t->error : -WT_E_NOMEM;
 			return;
 		}
-		*w = (struct wt_window){.on_tsc = m->tsc, .off_tsc = UINT64_MAX, .on_ns = ns};
+		*w = (struct wt_window){.ready_tsc = t->ready_tsc,
+					.on_tsc = m->tsc,
+					.off_tsc = UINT64_MAX,
+					.on_ns = ns,
+					.foreign = m->clock != WT_PB(DEVICE_CLOCK, REALTIME)};
 	} else if (!on && open) {
 		w->off_tsc = m->tsc;
 		w->off_ns = ns;
@@ -507,6 +539,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->records.p);
 	free(t->groups.p);
 	free(t->api.p);
+	free(t->anchors.p);
 	free(t->collectives.p);
 	free(t->counts.p);
 	free(t->window_counts.p);
@@ -515,4 +548,5 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->windows.p);
 	free(t->environment.p);
 	wt_clockline_release(&t->clock);
+	wt_clockline_release(&t->foreign);
 }

@@ -67,6 +67,27 @@ static uint8_t class_of(uint32_t cbid, int runtime)
 	return 0;
 }
 
+static uint16_t window_now(const struct wt_trace *t)
+{
+	return t->windows.n < UINT16_MAX ? (uint16_t)t->windows.n : UINT16_MAX;
+}
+
+/* Row 0 of a message has its time, so that the order of a window has a place to begin. */
+static void add_anchor(struct wt_trace *t, const Warptap__V1__ApiRecords *m, uint64_t correlation)
+{
+	struct wt_anchor *a;
+
+	if (!m->first_ns || m->first_dur >= INT64_MAX / 4 || m->first_ns >= INT64_MAX / 4)
+		return;
+	a = wt_vec_add(&t->anchors);
+	if (!a) {
+		t->error = -WT_E_NOMEM;
+		return;
+	}
+	*a = (struct wt_anchor){correlation, m->first_ns + m->first_dur / 2, m->thread_word,
+				window_now(t)};
+}
+
 void wt_trace_load_api(struct wt_trace *t, const Warptap__V1__ApiRecords *m)
 {
 	const size_t len[] = {m->n_correlation_d, m->n_cbid, m->n_runtime};
@@ -91,6 +112,9 @@ void wt_trace_load_api(struct wt_trace *t, const Warptap__V1__ApiRecords *m)
 		last_runtime = runtime;
 		correlation = step(correlation, AT(m, correlation_d, i));
 		a->correlation = correlation;
+		a->window = window_now(t);
+		if (!i)
+			add_anchor(t, m, correlation);
 		a->thread_word = m->thread_word;
 		a->class_ = class_;
 		a->group = a->row = WT_NO_INDEX;
@@ -118,6 +142,7 @@ static struct wt_record *add_record(struct wt_trace *t, uint8_t kind, uint32_t d
 	r->device = device;
 	r->context = context;
 	r->group = WT_NO_INDEX;
+	r->window = window_now(t);
 	return r;
 }
 

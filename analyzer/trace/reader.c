@@ -70,11 +70,38 @@ static void note_counted_losses(struct wt_trace *t)
 		t->lossy = 1;
 }
 
+/* Collection stood back for another tool: how often, how long, for whom. */
+static void note_pauses(struct wt_trace *t)
+{
+	const char *who = t->holder ? wt_builder_get(t->b, t->holder) : NULL;
+	int64_t ns = 0;
+
+	if (!who)
+		return;
+	for (size_t i = 1; i < t->windows.n; i++)
+		ns += wt_clockline_ns(&t->clock, t->windows.p[i].on_tsc) -
+		      wt_clockline_ns(&t->clock, t->windows.p[i - 1].off_tsc);
+	if (!t->windows.n)
+		wt_builder_note(t->b,
+				"pid %" PRIu64 ": another tool (%s) used CUPTI all the time: no "
+				"device records",
+				t->pid, who);
+	else
+		wt_builder_note(t->b,
+				"pid %" PRIu64
+				": collection stood back for another tool that uses CUPTI "
+				"(%s%s): %zu pause%s of %" PRId64
+				" ms in all are without records; calls made then are counted apart",
+				t->pid, who, t->holders ? " and others" : "", t->windows.n - 1,
+				t->windows.n == 2 ? "" : "s", ns / 1000000);
+}
+
 static void add_notes(struct wt_trace *t)
 {
 	static const char *const names[] = {"off", "count", "api"};
 	uint32_t steps = wt_clockline_steps(&t->clock);
 
+	note_pauses(t);
 	if (t->how == WT_PB(END_HOW, TIMEOUT))
 		wt_builder_note(t->b, "pid %" PRIu64 ": the last flush did not finish in time",
 				t->pid);

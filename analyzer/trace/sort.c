@@ -216,12 +216,48 @@ static void sort_api(struct wt_trace *t)
 	t->api.n = n;
 }
 
+int64_t wt_trace_device_ns(const struct wt_trace *t, size_t window, uint64_t stamp)
+{
+	if (!window || window > t->windows.n || !t->windows.p[window - 1].foreign ||
+	    !t->foreign.rows.n)
+		return (int64_t)stamp;
+	return wt_clockline_ns(&t->foreign, stamp);
+}
+
+/* Device times that another tool's clock counted: onto the clock of all others. */
+static void convert_times(struct wt_trace *t)
+{
+	wt_clockline_finish(&t->foreign);
+	if (!t->foreign.rows.n)
+		return;
+	for (size_t i = 0; i < t->records.n; i++) {
+		struct wt_record *r = &t->records.p[i];
+		int64_t start, end;
+
+		if (r->flags & WT_PB(RECORD_FLAG, UNTIMED) || !r->start_ns)
+			continue;
+		start = wt_trace_device_ns(t, r->window, r->start_ns);
+		end = wt_trace_device_ns(t, r->window, r->start_ns + r->dur_ns);
+		r->start_ns = start > 0 ? (uint64_t)start : 0;
+		r->dur_ns = end > start ? (uint64_t)(end - start) : 0;
+	}
+	for (size_t i = 0; i < t->windows.n; i++) {
+		struct wt_window *w = &t->windows.p[i];
+
+		if (w->on_ns)
+			w->on_ns = wt_trace_device_ns(t, i + 1, (uint64_t)w->on_ns);
+		if (w->off_ns)
+			w->off_ns = wt_trace_device_ns(t, i + 1, (uint64_t)w->off_ns);
+	}
+}
+
 int wt_trace_sort(struct wt_trace *t)
 {
 	size_t budget;
 	int err;
 
 	wt_clockline_finish(&t->clock);
+	convert_times(t);
 	sort_rows(t);
 	budget = 256 * (t->rows.n +
 			1024); /* of steps: hostile stamps could make each search a long one */

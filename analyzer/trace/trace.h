@@ -55,6 +55,7 @@ struct wt_record { /* of Kernels, Copies, GraphRuns */
 	uint8_t kind; /* enum wt_op_kind */
 	uint8_t copy_kind, src, dst, flags;
 	uint8_t ambiguous;
+	uint16_t window; /* in which it was delivered: 1 + index, saturating; 0 = before any */
 };
 
 struct wt_group { /* device records of one correlation id: what one call made */
@@ -70,7 +71,15 @@ struct wt_api {
 	uint64_t correlation;
 	uint32_t thread_word, group; /* group: WT_NO_INDEX = made no record */
 	uint32_t row;
+	uint16_t window; /* as in wt_record */
 	uint8_t class_;
+};
+/* A moment of an API record: the order of a window begins at a call, and only time can say which. */
+struct wt_anchor {
+	uint64_t correlation;
+	uint64_t mid; /* on the clock of device records */
+	uint32_t thread_word;
+	uint16_t window;
 };
 
 struct wt_function {
@@ -115,9 +124,11 @@ struct wt_count_row {
 	int minus;
 };
 struct wt_window {		  /* collection of device records */
+	uint64_t ready_tsc;	  /* kinds began to come on, 0 = not said */
 	uint64_t on_tsc, off_tsc; /* off UINT64_MAX = the file ends in it */
 	int64_t on_ns, off_ns;
-	int exit; /* closed by the end of the process: the last totals are its own */
+	uint8_t foreign; /* device times of it are on another tool's clock */
+	int exit;	 /* closed by the end of the process: the last totals are its own */
 };
 struct wt_device_row {
 	uint32_t id, name, sm_count, cc;
@@ -150,22 +161,29 @@ struct wt_trace {
 	WT_VEC(struct wt_record) records; /* after load: by correlation */
 	WT_VEC(struct wt_group) groups;
 	WT_VEC(struct wt_api) api; /* after load: by (thread word, correlation) */
+	WT_VEC(struct wt_anchor) anchors;
 	WT_VEC(struct wt_coll_row) collectives;
 	/* last totals; totals at each window's close, less those at its opening */
 	WT_VEC(struct wt_count_row) counts;
 	WT_VEC(struct wt_count_row) window_counts;
 	WT_VEC(struct wt_window) windows;
 	struct wt_clockline clock;
+	struct wt_clockline
+		foreign; /* another tool's clock of device records; `tsc` is its count */
 
 	/* Of the whole file. */
 	uint64_t pid, seq_last, seq_lost, packets, end_packets, malformed, unknown, duplicates;
 	uint64_t dropped_cupti, dropped_agent, rows_total;
-	uint64_t last_tsc; /* newest stamp of Clocks and Counts */
+	uint64_t ready_tsc; /* of the window to come */
+	uint64_t last_tsc;  /* newest stamp of Clocks and Counts */
 	uint32_t rank_name, host, program;
 	int32_t rank, world, how;
 	int headers, ended, level, level_now, device_clock, cost_seen, disk_stopped;
-	int lossy;     /* records were dropped */
-	int rows_lost; /* host rows were */
+	int lossy;	 /* records were dropped */
+	int blind;	 /* calls outside the windows may have left no row */
+	uint32_t holder; /* builder's string: who made collection pause; 0 = nobody */
+	int holders;	 /* more than one did */
+	int rows_lost;	 /* host rows were */
 	int64_t cost[5];
 	uint16_t process;
 	uint8_t file_id[16];
@@ -192,6 +210,8 @@ void wt_trace_release(struct wt_trace *t);
 uint32_t wt_trace_string(const struct wt_trace *t, uint64_t id); /* builder's id, 0 = none */
 /* The row (ring, seq), WT_NO_INDEX. */
 uint32_t wt_trace_row(const struct wt_trace *t, uint64_t ring, uint64_t seq);
+/* sort.c: a moment of a window's records on the common clock */
+int64_t wt_trace_device_ns(const struct wt_trace *t, size_t window, uint64_t stamp);
 /* sort.c, join.c, complete.c, emit.c: in this order, once each; 0 or -WT_E_NOMEM */
 int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
@@ -206,6 +226,8 @@ int wt_trace_count(struct wt_trace *t);
 /* The row of the ncclGroupEnd behind a row of the same thread, WT_NO_INDEX. */
 uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row);
 /* complete.c */
+/* 1 + index of the window a call went through in, begin to end; 0 = none. */
+size_t wt_trace_window(const struct wt_trace *t, const struct wt_row *r);
 int wt_trace_in_window(const struct wt_trace *t, const struct wt_row *r);
 int64_t wt_trace_end_ns(const struct wt_trace *t); /* newest moment the file speaks of */
 

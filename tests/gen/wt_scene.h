@@ -58,11 +58,15 @@ struct wt_scene {
 		collectives; /* with graph launches; with a second thread; with all-reduces */
 	uint32_t lose_from,
 		lose_to; /* calls whose API and device records are lost, as if in one buffer */
-	uint32_t rows_from, rows_to; /* calls whose host row is lost */
-	uint32_t in_flight;	     /* calls at the end whose records have not come */
-	int every;		     /* also the packets that no call of the scene makes */
-	int siblings;		     /* an all-reduce allocates behind its launch */
-	int step_clock;		     /* REALTIME is set forward by a second in the middle */
+	uint32_t rows_from, rows_to;   /* calls whose host row is lost */
+	uint32_t in_flight;	       /* calls at the end whose records have not come */
+	int every;		       /* also the packets that no call of the scene makes */
+	int siblings;		       /* an all-reduce allocates behind its launch */
+	uint32_t pause_from, pause_to; /* steps in which collection stood back; 0 = it never did */
+	uint32_t
+		edge; /* calls before the end of that whose records came: kinds come on one by one */
+	int foreign;  /* from then on, device records are on a clock that counts ticks */
+	int step_clock; /* REALTIME is set forward by a second in the middle */
 	int32_t rank;
 	/* What it is. */
 	struct wt_scene_call *call;
@@ -72,6 +76,7 @@ struct wt_scene {
 	uint8_t *out;
 	size_t n_out, room;
 	uint64_t lost_api, lost_records;
+	int came_back;
 };
 
 static inline uint64_t sc_tsc(uint64_t ns)
@@ -83,6 +88,13 @@ static inline uint64_t sc_tsc(uint64_t ns)
 static inline uint64_t sc_real(const struct wt_scene *s, uint64_t ns)
 {
 	return SC_REAL0 + ns + (s->step_clock && ns >= s->now_ns / 2 ? 1000000000u : 0);
+}
+
+/* The clock of a call's device records: ticks, after the pause of a scene that says so. */
+static inline uint64_t sc_device(const struct wt_scene *s, const struct wt_scene_call *c,
+				 uint64_t ns)
+{
+	return s->foreign && c->step >= s->pause_from ? sc_tsc(ns) : sc_real(s, ns);
 }
 
 static inline struct wt_scene_call *sc_call(struct wt_scene *s, uint32_t op, uint32_t thread,
@@ -201,8 +213,17 @@ static inline void sc_step(struct wt_scene *s, uint32_t step)
 		s->call[i].step = step;
 }
 
+static inline int sc_paused(const struct wt_scene *s, const struct wt_scene_call *c)
+{
+	return s->pause_to && c->step >= s->pause_from && c->step < s->pause_to;
+}
+
 static inline void sc_lose(struct wt_scene *s)
 {
+	uint32_t back = 0;
+
+	while (s->pause_to && back < s->n && s->call[back].step < s->pause_to)
+		back++;
 	for (uint32_t i = 0; i < s->n; i++) {
 		struct wt_scene_call *c = &s->call[i];
 
@@ -210,6 +231,8 @@ static inline void sc_lose(struct wt_scene *s)
 			c->lose_api = c->lose_record = 1;
 		if (i >= s->rows_from && i < s->rows_to)
 			c->lose_row = 1;
+		if (sc_paused(s, c) && i + s->edge < back)
+			c->lose_api = c->lose_record = 1;
 		if (i + s->in_flight >= s->n)
 			c->lose_api = c->lose_record = 1;
 		if (s->no_device)
@@ -418,6 +441,10 @@ static inline void sc_write_clock(struct wt_scene *s, uint64_t ns)
 	m.realtime_ns = &real;
 	m.error_ns = &error;
 	m.n_tsc = m.n_monotonic_ns = m.n_realtime_ns = m.n_error_ns = 1;
+	if (s->foreign) {
+		m.device = &tsc;
+		m.n_device = 1;
+	}
 	SC_EMIT(s, CLOCKS, &m);
 }
 
@@ -432,6 +459,10 @@ static inline void sc_write_state(struct wt_scene *s, uint64_t ns, uint32_t leve
 	m.reason = (Warptap__V1__StateReason)reason;
 	m.kinds = 7;
 	m.device_ns = sc_real(s, ns);
+	if (s->foreign && s->came_back) {
+		m.device_ns = sc_tsc(ns);
+		m.clock = WARPTAP__V1__DEVICE_CLOCK__DEVICE_CLOCK_FOREIGN;
+	}
 	SC_EMIT(s, STATE, &m);
 }
 
@@ -510,6 +541,7 @@ static inline void sc_write_api(struct wt_scene *s, uint32_t thread, uint32_t fr
 	static uint32_t cbid[SC_MOST];
 	static protobuf_c_boolean runtime[SC_MOST];
 	Warptap__V1__ApiRecords m = WARPTAP__V1__API_RECORDS__INIT;
+	const struct wt_scene_call *first = NULL;
 	uint64_t last = 0;
 	size_t n = 0;
 
@@ -521,6 +553,8 @@ static inline void sc_write_api(struct wt_scene *s, uint32_t thread, uint32_t fr
 		if (c->thread != thread || c->lose_api || !id || !c->correlation)
 			continue;
 		correlation[n] = (int64_t)(c->correlation - last);
+		if (!n)
+			first = c;
 		last = c->correlation;
 		cbid[n] = id;
 		runtime[n++] = is_runtime;
@@ -528,6 +562,10 @@ static inline void sc_write_api(struct wt_scene *s, uint32_t thread, uint32_t fr
 	if (!n)
 		return;
 	m.thread_word = thread == 1 ? 0xf7d8a740u : 0xe7d8b640u;
+	if (s->pause_to) {
+		m.first_ns = sc_device(s, first, first->start_ns + 100);
+		m.first_dur = sc_device(s, first, first->start_ns + first->dur_ns) - m.first_ns;
+	}
 	m.correlation_d = correlation;
 	m.cbid = cbid;
 	m.runtime = runtime;
@@ -547,14 +585,15 @@ struct sc_columns {
 static inline void sc_record(struct wt_scene *s, struct sc_columns *k,
 			     const struct wt_scene_call *c, uint32_t i)
 {
-	uint64_t start = sc_real(s, c->op_start_ns + i * 3500);
+	uint64_t start = sc_device(s, c, c->op_start_ns + i * 3500);
+	uint64_t dur = sc_device(s, c, c->op_start_ns + i * 3500 + c->op_dur_ns) - start;
 	size_t n = k->n++;
 
 	k->start[n] = (int64_t)(start - k->last_end);
-	k->last_end = start + c->op_dur_ns;
+	k->last_end = start + dur;
 	k->correlation[n] = (int64_t)(c->correlation - k->last_correlation);
 	k->last_correlation = c->correlation;
-	k->dur[n] = c->op_dur_ns;
+	k->dur[n] = dur;
 	k->stream[n] = c->stream == SC_STREAM ? 13 : 7;
 	k->kind[n] = c->op == SC_MEMSET ? 100 : 1;
 	k->what[n] = c->op == SC_LAUNCH ? c->function : c->op == SC_GRAPH ? 1 + i : c->bytes;
@@ -747,6 +786,23 @@ static inline void wt_scene_make(struct wt_scene *s)
 	sc_lose(s);
 }
 
+/* Before a step's rows: collection stops or goes on. Returns the first call whose records are written with the step. */
+static inline uint32_t sc_write_pause(struct wt_scene *s, uint32_t step, uint32_t first)
+{
+	uint64_t ns = s->call[first].start_ns - 20;
+
+	if (!s->pause_to || (step != s->pause_from && step != s->pause_to))
+		return first;
+	if (step == s->pause_from) {
+		sc_write_state(s, ns, 2, 3, 4);
+		return first;
+	}
+	s->came_back = 1;
+	sc_write_state(s, s->call[first - s->edge].start_ns - 20, 2, 1, 4);
+	sc_write_state(s, ns, 3, 2, 4);
+	return first - s->edge;
+}
+
 /* Writes it: out, n_out. */
 static inline void wt_scene_write(struct wt_scene *s)
 {
@@ -765,18 +821,21 @@ static inline void wt_scene_write(struct wt_scene *s)
 	sc_write_tables(s);
 	sc_write_comms(s);
 	for (uint32_t step = 0; step < s->steps; step++) {
-		uint32_t first = i;
+		uint32_t first = i, from;
 
 		while (i < s->n && s->call[i].step == step)
 			i++;
 		if (i > first)
 			last = s->call[i - 1].start_ns + s->call[i - 1].dur_ns;
+		from = sc_write_pause(s, step, first);
 		for (uint32_t thread = 1; thread < 3; thread++) {
 			sc_write_rows(s, thread, first, i);
-			sc_write_api(s, thread, first, i);
+			if (!sc_paused(s, &s->call[first]))
+				sc_write_api(s, thread, from, i);
 		}
 		sc_write_collectives(s, first, i, &seq);
-		sc_write_records(s, first, i);
+		if (!sc_paused(s, &s->call[first]))
+			sc_write_records(s, from, i);
 		sc_write_counts(s, i, last);
 		sc_write_clock(s, last);
 		wt_frame_writer_flush(s->writer);

@@ -24,6 +24,7 @@ struct seen {
 	size_t joined, wrong, ambiguous, single;
 	uint64_t counted[WT_COUNT_KINDS], timed[WT_COUNT_KINDS];
 	struct wt_count total;
+	uint64_t outside; /* launches */
 };
 
 static const struct wt_scene_call *call_of(const struct wt_scene *s, uint64_t correlation)
@@ -71,6 +72,7 @@ static void judge(const struct wt_scene *s, struct seen *e)
 		e->total.captured += c->captured;
 		e->total.failed += c->failed;
 		e->total.extra += c->extra;
+		e->outside += c->kind == WT_COUNT_LAUNCH ? c->outside : 0;
 		if (tl->processes[0].level == 3)
 			assert_int_equal(c->counted, c->timed + c->untimed + c->dropped_agent +
 							     c->dropped_cupti + c->missing +
@@ -445,6 +447,74 @@ static void damaged(void **state)
 	wt_scene_release(&s);
 }
 
+static void pause(struct wt_scene *s, struct seen *e)
+{
+	uint64_t launches = 0, inside = 0;
+
+	wt_scene_make(s);
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct wt_scene_call *c = &s->call[i];
+
+		if (c->op != SC_LAUNCH || c->flags & 1 || c->status)
+			continue;
+		launches++;
+		inside += !sc_paused(s, c);
+	}
+	*e = read_scene(s);
+	assert_int_equal(e->rc, 0);
+	assert_int_equal(e->wrong, 0);
+	assert_int_equal(e->single, 0);
+	assert_int_equal(e->total.missing + e->total.in_flight + e->total.untimed, 0);
+	assert_int_equal(e->counted[WT_COUNT_LAUNCH], inside);
+	assert_int_equal(e->timed[WT_COUNT_LAUNCH], inside);
+	assert_int_equal(e->outside, launches - inside);
+	assert_int_equal(e->tl->nholes, 1);
+	assert_int_equal(e->tl->holes[0].paused, 1);
+	assert_int_equal(e->tl->holes[0].missing, 0);
+	wt_timeline_free(e->tl);
+}
+
+/*
+ * Collection stood back and came back, in a job whose launches are all alike: nothing but the moment tells which call
+ * the first record after the pause belongs to.
+ */
+static void collection_stood_back(void **state)
+{
+	for (uint32_t edge = 0; edge < 12; edge += 3) {
+		for (int threads = 0; threads < 2; threads++) {
+			struct wt_scene s = {.steps = 30,
+					     .kernels = 24,
+					     .functions = 1,
+					     .threads = threads,
+					     .collectives = threads,
+					     .pause_from = 10,
+					     .pause_to = 17,
+					     .edge = edge,
+					     .rank = -1};
+			struct seen e;
+
+			pause(&s, &e);
+			wt_scene_release(&s);
+		}
+	}
+}
+
+static void on_the_clock_of_another(void **state)
+{
+	struct wt_scene s = {.steps = 30,
+			     .kernels = 24,
+			     .functions = 1,
+			     .pause_from = 10,
+			     .pause_to = 17,
+			     .edge = 5,
+			     .foreign = 1,
+			     .rank = -1};
+	struct seen e;
+
+	pause(&s, &e);
+	wt_scene_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +531,8 @@ int main(void)
 		cmocka_unit_test(the_clock_is_set),
 		cmocka_unit_test(untimed_records),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(collection_stood_back),
+		cmocka_unit_test(on_the_clock_of_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

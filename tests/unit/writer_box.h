@@ -15,6 +15,8 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/real.h"
+#include "agent/tls.h"
 
 /* ---- the rest of the agent, as far as the writer asks ---- */
 
@@ -30,8 +32,10 @@ static const struct {
 	     {"cuMemAlloc_v2", 11}};
 enum { LAUNCH = 1, COPY, ALLREDUCE, GROUP_START, GROUP_END, ALLOC, HOOKS };
 
-static _Atomic uint32_t level = WT_LEVEL_TRACE;
-_Atomic uint32_t *wt_level_word = &level;
+static struct wt_words words = {.level = WT_LEVEL_TRACE, .alive = 1};
+struct wt_words *wt_words = &words;
+_Atomic uint32_t *wt_level_word = &words.level;
+__thread struct wt_tls wt_tls;
 struct wt_config wt_config = {.out_mb = 1024, .flush_ms = 50};
 
 uint32_t wt_hook_count(void)
@@ -49,6 +53,17 @@ uint32_t wt_hook_kind(uint32_t id)
 void *wt_real_cuda(const char *name)
 {
 	return NULL;
+}
+int wt_real_init(void)
+{
+	return 0;
+}
+void *wt_quiet_dlsym(void *handle, const char *name)
+{
+	return NULL;
+}
+void wt_real_cupti_is(void *handle)
+{
 }
 uint64_t wt_escaped_names(void)
 {
@@ -181,6 +196,10 @@ uint8_t *wt_buffer_take(void)
 }
 void wt_buffer_complete(uint8_t *buf, uint32_t valid_bytes, uint32_t context)
 {
+}
+int wt_buffer_is_ours(const uint8_t *buf)
+{
+	return 0;
 }
 int wt_buffer_next(uint8_t **ret, uint32_t *ret_valid, uint32_t *ret_context)
 {
