@@ -356,7 +356,7 @@ CUgraphNode drv_graph_add(CUgraph g, const struct drv_task *t, const CUgraphNode
 CUgraph drv_graph_clone(CUgraph g);
 void drv_graph_free(CUgraph g);
 void drv_node_set_task(CUgraphNode n, const struct drv_task *t);
-/* ---- drv_user_object.c: a graph or executable holds user objects; destructors run in drv_hold_run, without locks ---- */
+/* ---- drv_user_object.c: a graph or executable holds user objects; drv_hold_run, without locks, destroys ---- */
 void drv_hold_copy(const void *from, const void *to);
 void drv_hold_drop(const void *holder);
 void drv_hold_run(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stream-ordered allocation: the memory is there at once, it goes back when the stream has reached the free. What a
- * pool says it reserved is a number (whole chunks, held up to the release threshold); no memory is kept back for it, so that
- * cuMemGetInfo counts what is in use.
+ * pool says it reserved is a number (whole chunks, held up to the release threshold); no memory is kept back for it, so
+ * that cuMemGetInfo counts what is in use.
  */
 #include "simgpu/cuda/drv.h"
 

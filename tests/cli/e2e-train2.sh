@@ -7,9 +7,15 @@ set -eu
 B=${BUILD:-build}
 d=$(mktemp -d); trap 'rm -rf "$d"' EXIT
 { cat examples/train2/demo.scenario; printf '\n[truth]\ncalls = 1\n'; } >"$d/scenario"
-"$B/warptap" run -q -o "$d/plain" --sim h100,devices=2,scenario="$d/scenario" -- \
-	"$B/examples/train2/train2" --ranks 2 --steps 30
-python3 tests/e2e/truth_check.py "$B/warptap" "$d/plain"
+# Everything must be equal at the first try, but for gaps cut by host stamps on a machine that is busy elsewhere.
+for try in 1 2 3; do
+	rm -rf "$d/plain"
+	"$B/warptap" run -q -o "$d/plain" --sim h100,devices=2,scenario="$d/scenario" -- \
+		"$B/examples/train2/train2" --ranks 2 --steps 30
+	rc=0; python3 tests/e2e/truth_check.py "$B/warptap" "$d/plain" || rc=$?
+	[ $rc = 3 ] && [ $try -lt 3 ] || break
+done
+[ $rc = 0 ]
 "$B/tests/e2e/join_check" "$d/plain"
 [ "$(ls "$d"/plain/*.wt | wc -l)" = 2 ] || { echo "not one trace a rank"; exit 1; }
 [ -z "$(find "$d/plain" -name '*.ring')" ] || { echo "a black box was left behind by a clean exit"; exit 1; }

@@ -70,7 +70,7 @@ sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64
 regular_fft_c2c_kernel
 cusolver_getrf_kernel
 EOF
-# 4096 x 512 x 1024 in bf16 takes at least what the peak of the device asks for (4.3 GFLOP at 989 TFLOPS), and not ten
+# 4096 x 512 x 1024 in bf16 takes at least what the device's peak asks for (4.3 GFLOP at 989 TFLOPS), and not ten
 # times that.
 ns=$(awk '/^nvjet_tst_128x128/ { print $3 }' "$dir/kernels")
 [ "$ns" -ge 4343 ] && [ "$ns" -le 43430 ] || fail "a product of 4.3 GFLOP took $ns ns"
