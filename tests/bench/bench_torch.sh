@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What recording costs an unmodified PyTorch training loop at each level, with its interval, and bytes of trace per
+# kernel event beside torch.profiler's. About six minutes; torch_cost.py says how it compares.
+# usage: tests/bench/bench_torch.sh [SETS ROUNDS]     BUILD=build
+set -eu
+build=${BUILD:-build}
+python=build/torch-venv/bin/python
+if [ ! -x $python ]; then
+	echo "no PyTorch here: scripts/setup torch installs it, then this runs"
+	exit 0
+fi
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+echo "load of the machine before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
+$python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-12}"
