@@ -15,19 +15,22 @@
 
 #define HIGH_FD 500 /* out of the way of jobs that close 3..N or expect small numbers */
 
-static int move_high(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
-
-	if (high < 0) /* the limit on descriptors is below: any free one */
-		return fd;
-	close(fd);
-	return high;
-}
-
 static int is_same(const struct wt_own_file *f, const struct stat *st)
 {
 	return (uint64_t)st->st_dev == f->dev && (uint64_t)st->st_ino == f->ino;
+}
+
+/* The number just opened may have become the job's meanwhile (dup2): then it is not ours to close. */
+static int move_high(const struct wt_own_file *f, int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+	struct stat st;
+
+	if (high < 0) /* the limit on descriptors is below: any free one */
+		return fd;
+	if (!fstat(fd, &st) && is_same(f, &st))
+		close(fd);
+	return high;
 }
 
 int wt_own_file_create(struct wt_own_file *f, const char *path, int mode)
@@ -50,7 +53,7 @@ int wt_own_file_create(struct wt_own_file *f, const char *path, int mode)
 	}
 	f->dev = (uint64_t)st.st_dev;
 	f->ino = (uint64_t)st.st_ino;
-	f->fd = move_high(fd);
+	f->fd = move_high(f, fd);
 	return 0;
 }
 
@@ -71,7 +74,7 @@ int wt_own_file_check(struct wt_own_file *f, struct stat *st)
 		close(fd);
 		return 0;
 	}
-	f->fd = move_high(fd);
+	f->fd = move_high(f, fd);
 found:
 	if (st)
 		*st = now;

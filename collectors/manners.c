@@ -8,8 +8,8 @@
  * one call of CUPTI, and it ends after DOOR_NS in any case. Nothing of the job is called with the door held.
  *
  * A call that merely registers, or fails, leaves nothing enabled: then there is nothing to be flushed and the quiet
- * time begins at once. A subscriber takes nothing from us: we have none. Unsubscribing ends a session as a flush does, but
- * kinds that stay enabled keep us away: somebody may still be reading them.
+ * time begins at once. A subscriber takes nothing from us: we have none. Unsubscribing ends a session as a flush does,
+ * but kinds that stay enabled keep us away: somebody may still be reading them.
  */
 #define _GNU_SOURCE
 #include "collectors/manners.h"

@@ -33,7 +33,13 @@ assert not any("no host call" in x for x in r["notes"]), r["notes"]
 P
 }
 
-record close close 200
+# The job takes 900 numbers at once, unasked. What is left is the instant between a check and the call behind it, which
+# this hits once in a while on a busy machine: three tries.
+for try in 1 2 3; do
+	rm -rf "$dir/close"
+	(record close close 200) && break
+	[ $try -lt 3 ] || exit 1
+done
 told close 5000
 record fork fork 5
 (ulimit -f 500; record fsize plain 2000)
