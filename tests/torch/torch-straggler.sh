@@ -40,8 +40,9 @@ python3 - "$tmp" <<-'EOF'
 	said = {
 	    "rank 1 computes 1.3 times as long": 1.25 < late[1][0] / even[1][0] < 1.35,
 	    "rank 0 computes as long as before": 0.97 < late[0][0] / even[0][0] < 1.03,
-	    "rank 0 waits for the difference": late[0][1] - even[0][1] > 0.15 * busy,
 	    "rank 0 waits, rank 1 does not": late[0][1] - late[1][1] > 0.15 * busy,
+	    # A busy host makes either rank of the even run late now and then: what counts is how far the two are apart.
+	    "they are further apart than without": (late[0][1] - late[1][1]) - (even[0][1] - even[1][1]) > 0.1 * busy,
 	    "the ledger books it as B": late[0][2] >= late[0][1],
 	}
 	for what, true in said.items():
