@@ -6,6 +6,8 @@ together, and in every round each runs one block of steps while the others wait 
 A pair is a block at a level and the block without the agent of the same round; sets are started afresh, because a
 process may be faster or slower than its like all its life. Printed are the Hodges-Lehmann estimate of the relative
 difference, and a 95 % interval by a bootstrap over sets and, within them, rounds.
+CUPTI stands for the stand-in's own cost: it collects the same with no agent there. Of level trace it is a part that a
+real CUPTI has its own figure for.
 usage: torch_cost.py BUILD DIR SETS ROUNDS
 """
 import gzip
@@ -16,6 +18,7 @@ import subprocess
 import sys
 
 LEVELS = ("off", "count", "api", "trace")
+WITH = LEVELS + ("CUPTI",)
 LOOP = ["--batch", "1", "--seq", "64", "--precision", "bf16"]  # the host is what it waits for
 BLOCK_NS = 300e6
 WARM_STEPS = 30
@@ -27,7 +30,9 @@ class Loop:
         os.makedirs(where, exist_ok=True)
         env = dict(os.environ, LD_LIBRARY_PATH=os.path.abspath(build + "/simgpu/lib"), SIMGPU_DEVICE="h100",
                    OMP_NUM_THREADS="1")
-        if level:
+        if level == "CUPTI":
+            env["CUPTI_ONLY"] = "1"
+        elif level:
             env.update(LD_PRELOAD=os.path.abspath(build + "/libwarptap.so"), WARPTAP_DIR=where, WARPTAP_LEVEL=level)
         self.log = open(os.path.join(where, "log"), "w")
         self.process = subprocess.Popen([sys.executable, "tests/bench/torch_loop.py"] + LOOP, env=env, text=True,
@@ -70,7 +75,7 @@ def measure(build, where, sets, rounds):
     draw, table, steps = random.Random(1), [], None
     for s in range(sets):
         loops = {None: Loop(build, "%s/%d.none" % (where, s))}
-        loops.update({l: Loop(build, "%s/%d.%s" % (where, s, l), l) for l in LEVELS})
+        loops.update({l: Loop(build, "%s/%d.%s" % (where, s, l), l) for l in WITH})
         for loop in loops.values():
             loop.run(WARM_STEPS)
         if steps is None:
@@ -96,14 +101,15 @@ def print_costs(table, steps):
     print("without the agent: %.3f ms a step (median; wall), %.3f ms of CPU; %.1f s of loop per level" %
           (median([w for w, _ in none]) / steps / 1e6, median([c for _, c in none]) / steps / 1e6,
            sum(w for w, _ in none) / 1e9))
-    for level in LEVELS:
+    rows = [(level if level == "CUPTI" else "level " + level, None, level) for level in WITH]
+    for name, base, level in rows + [("trace over CUPTI", "CUPTI", "trace")]:
         for i, what in ((0, "wall time"), (1, "CPU time ")):
-            sets = [[took[level][i] / took[None][i] - 1 for took in rounds] for rounds in table]
+            sets = [[took[level][i] / took[base][i] - 1 for took in rounds] for rounds in table]
             cost = hodges_lehmann([d for s in sets for d in s])
             low, high = interval(sets, draw)
             resolved = "" if low > 0 or high < 0 else "; not resolvable below %.2f %%" % (100 * max(-low, high))
-            print("level %-5s %s %+6.2f %%  [%+.2f, %+.2f]  %d pairs%s; by set:%s" %
-                  (level, what, 100 * cost, 100 * low, 100 * high, pairs, resolved,
+            print("%-16s %s %+6.2f %%  [%+.2f, %+.2f]  %d pairs%s; by set:%s" %
+                  (name, what, 100 * cost, 100 * low, 100 * high, pairs, resolved,
                    "".join(" %+.1f" % (100 * hodges_lehmann(s)) for s in sets)))
 
 
@@ -114,7 +120,10 @@ def print_bytes(build, where):
     loop.run(BYTES_STEPS)
     loop.end()
     report = subprocess.run([build + "/warptap", "report", "--json", ours], stdout=subprocess.PIPE, check=True)
-    kernels = sum(d["kernels"]["count"] for d in json.loads(report.stdout)["devices"])
+    report = json.loads(report.stdout)
+    if report["completeness"]["share"] != 1:
+        raise SystemExit("records are missing, so bytes per kernel mean nothing: %s" % report["completeness"])
+    kernels = sum(d["kernels"]["count"] for d in report["devices"])
     size = sum(os.path.getsize(os.path.join(ours, f)) for f in os.listdir(ours) if f.endswith(".wt"))
     print("%d steps, bytes per kernel event all in: warptap %.2f (%d bytes, %d kernels)" %
           (BYTES_STEPS, size / kernels, size, kernels))

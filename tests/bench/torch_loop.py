@@ -3,7 +3,9 @@
 
 usage: torch_loop.py ARGUMENTS OF train.py      a number on standard input = so many steps; answers "wall_ns cpu_ns",
 CPU time of all threads. A path behind the number: torch.profiler runs over them and leaves its Chrome trace there.
+CUPTI_ONLY=1: CUPTI collects what the agent would have it collect, into buffers nobody reads, and there is no agent.
 """
+import ctypes
 import os
 import sys
 import time
@@ -12,6 +14,33 @@ import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/llm"))
 import train
+
+
+def collect():
+    """Kernels, copies, fills and the API records of their calls, as at level trace."""
+    libc, cupti = ctypes.CDLL(None), ctypes.CDLL("libcupti.so.13")
+    libc.aligned_alloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    size = 1 << 20
+
+    @ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t),
+                      ctypes.POINTER(ctypes.c_size_t))
+    def requested(buffer, ret_size, most_records):
+        buffer[0], ret_size[0], most_records[0] = libc.aligned_alloc(8, ctypes.c_size_t(size)), size, 0
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
+    def completed(context, stream, buffer, size, valid):
+        libc.free(buffer)
+
+    bad = cupti.cuptiActivityRegisterCallbacks(requested, completed)
+    for kind in 10, 1, 2:
+        bad |= cupti.cuptiActivityEnable(kind)
+    for cbid in 211, 430, 41, 51, 505:  # launches in both forms, copies, fills
+        bad |= cupti.cuptiActivityEnableRuntimeApi(cbid, 1)
+    for cbid in 307, 514, 277, 216:
+        bad |= cupti.cuptiActivityEnableDriverApi(cbid, 1)
+    if bad:
+        raise SystemExit("CUPTI refuses: %d" % bad)
+    return requested, completed  # to be kept alive
 
 
 def timed(step, batches, n):
@@ -27,6 +56,7 @@ def main():
     train.start(a)
     batches = train.Batches(a)
     _, step = train.prepare(a, batches)
+    kept = collect() if os.environ.get("CUPTI_ONLY") else None
     for line in sys.stdin:
         n, _, path = line.strip().partition(" ")
         if path:
@@ -37,6 +67,7 @@ def main():
         else:
             took = timed(step, batches, int(n))
         print(*took, flush=True)
+    del kept
 
 
 main()
