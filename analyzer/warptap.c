@@ -20,11 +20,6 @@ static const struct command commands[] = {
 };
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-/* A command of this table can be absent from a build that leaves its file out. */
-#define WT_COMMAND(name_, help_) __attribute__((weak)) int wt_cmd_##name_(int argc, char **argv);
-#include "cmd/commands.def"
-#undef WT_COMMAND
-
 static const struct command *find(const char *name)
 {
 	for (size_t i = 0; i < NCOMMANDS; i++)
@@ -63,7 +58,7 @@ int wt_cmd_help(int argc, char **argv)
 		fprintf(stderr, "warptap help: no command '%s'\n", argv[1]);
 		return WT_EXIT_USAGE;
 	}
-	if (c && c->run && c->run != wt_cmd_help)
+	if (c && c->run != wt_cmd_help)
 		return c->run(2, (char *[]){argv[1], "--help", NULL});
 	usage(stdout);
 	return WT_EXIT_OK;
@@ -86,10 +81,6 @@ int main(int argc, char **argv)
 	if (!c) {
 		fprintf(stderr, "warptap: no command '%s'; 'warptap help' lists them\n", argv[1]);
 		return WT_EXIT_USAGE;
-	}
-	if (!c->run) {
-		fprintf(stderr, "warptap %s: not in this build\n", c->name);
-		return WT_EXIT_FAILED;
 	}
 	rc = c->run(argc - 1, argv + 1);
 	/* A full disk or a closed pipe must not look like success. */
