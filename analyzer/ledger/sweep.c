@@ -77,8 +77,13 @@ enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 	*ret_family = NULL;
 	if (op->kind == WT_OP_COPY || op->kind == WT_OP_MEMSET)
 		return WT_STATE_COPY;
-	if (op->kind == WT_OP_KERNEL)
-		*ret_family = wt_family_of(f, op->name, wt_timeline_string(tl, op->name));
+	if (op->kind == WT_OP_KERNEL) {
+		uint32_t category =
+			tl->instructions ? tl->instructions[op->instruction].category : 0;
+		uint32_t name = category ? category : op->name;
+
+		*ret_family = wt_family_of(f, name, wt_timeline_string(tl, name));
+	}
 	return wt_family_state(*ret_family);
 }
 
@@ -169,6 +174,8 @@ static enum wt_leaf copy_leaf(const struct wt_op *op)
 		[WT_COPY_D2D] = WT_C4,	 [WT_COPY_P2P] = WT_C5, [WT_COPY_H2H] = WT_C4,
 	};
 
+	if (op->flags & WT_OP_INPUT)
+		return WT_C1;
 	return op->kind == WT_OP_COPY && op->copy_kind < sizeof(leaf_of) ? leaf_of[op->copy_kind]
 									 : WT_C4;
 }

@@ -86,11 +86,12 @@ struct wt_builder *wt_builder_new(void)
 	b->strings = wt_strings_new();
 	if (!b->strings || !ROOM(b, inputs, 1) || !ROOM(b, processes, 1) || !ROOM(b, devices, 1) ||
 	    !ROOM(b, device_owners, 1) || !ROOM(b, threads, 1) || !ROOM(b, calls, 1) ||
-	    !ROOM(b, shapes, 1)) {
+	    !ROOM(b, shapes, 1) || !ROOM(b, instructions, 1)) {
 		wt_builder_free(b);
 		return NULL;
 	}
 	wt_builder_shape(b, &(struct wt_shape){.regs = 0});
+	wt_builder_instruction(b, &(struct wt_instruction){.path = 0});
 	return b;
 }
 
@@ -110,6 +111,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->streams.rows);
 	free(b->threads.rows);
 	free(b->shapes.rows);
+	free(b->instructions.rows);
 	free(b->inputs.rows);
 	free(b->notes.rows);
 	free(b->environment.rows);
@@ -242,6 +244,16 @@ uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape)
 	memcpy(key, shape, sizeof(*shape));
 	i = intern(b, &b->shape_keys, key, b->shapes.n, &isnew);
 	return (uint32_t)(isnew ? PUSH(b, shapes, MOST_U32, *shape) : i);
+}
+
+uint32_t wt_builder_instruction(struct wt_builder *b, const struct wt_instruction *row)
+{
+	return (uint32_t)PUSH(b, instructions, MOST_U32, *row);
+}
+
+struct wt_instruction *wt_builder_instruction_at(struct wt_builder *b, uint32_t instruction)
+{
+	return &b->instructions.rows[instruction < b->instructions.n ? instruction : 0];
 }
 
 void wt_builder_op(struct wt_builder *b, const struct wt_op *op)

@@ -40,6 +40,9 @@ uint32_t wt_builder_stream(struct wt_builder *b, uint16_t process, uint16_t devi
 uint32_t wt_builder_thread(struct wt_builder *b, uint16_t process, int64_t tid);
 struct wt_thread *wt_builder_thread_at(struct wt_builder *b, uint32_t thread);
 uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape); /* interned */
+/* Appended as it is: the caller knows which he has added. The row of an index, valid until the next. */
+uint32_t wt_builder_instruction(struct wt_builder *b, const struct wt_instruction *row);
+struct wt_instruction *wt_builder_instruction_at(struct wt_builder *b, uint32_t instruction);
 
 /* op->call is -1 to be joined by (process, correlation), or the index add_call returned. */
 void wt_builder_op(struct wt_builder *b, const struct wt_op *op);

@@ -28,6 +28,7 @@ struct wt_builder {
 	WT_TABLE(struct wt_stream) streams;
 	WT_TABLE(struct wt_thread) threads;
 	WT_TABLE(struct wt_shape) shapes;
+	WT_TABLE(struct wt_instruction) instructions;
 	WT_TABLE(struct wt_input) inputs;
 	WT_TABLE(uint32_t) notes;
 	WT_TABLE(struct wt_kv) environment;

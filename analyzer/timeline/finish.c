@@ -39,6 +39,8 @@ static void check_ops(struct wt_builder *b)
 			op->start_ns = op->end_ns = 0;
 		if (op->shape >= b->shapes.n)
 			op->shape = 0;
+		if (op->instruction >= b->instructions.n)
+			op->instruction = 0;
 		if (op->name >= wt_strings_count(b->strings))
 			op->name = 0;
 		if (!known(op->call, b->calls.n))
@@ -378,6 +380,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, streams);
 	MOVE(tl, b, threads);
 	MOVE(tl, b, shapes);
+	MOVE(tl, b, instructions);
 	MOVE(tl, b, inputs);
 	MOVE(tl, b, notes);
 	MOVE(tl, b, environment);

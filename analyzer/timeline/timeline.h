@@ -27,6 +27,7 @@ enum wt_copy_kind {
 #define WT_OP_GRAPH_NODE 4u /* ran as a node of a graph: shares its launch with others */
 #define WT_OP_AMBIGUOUS                                                                            \
 	8u /* beside a hole: its launch could be any of equal neighbours, so call is -1 */
+#define WT_OP_INPUT 16u /* a copy that fetches input data for the model (infeed of a TPU) */
 
 struct wt_op {
 	int64_t start_ns, end_ns; /* [start, end) */
@@ -43,6 +44,21 @@ struct wt_op {
 	uint8_t copy_kind;  /* enum wt_copy_kind */
 	uint8_t flags;	    /* WT_OP_* */
 	uint8_t reserved;
+	uint32_t instruction; /* index into instructions; 0 = not known */
+};
+
+/*
+ * What a compiler (XLA) says about an operation: one row per instruction of a compiled program, shared by all its
+ * executions. (path, category, shapes) stays the same from one compilation to the next; name and program do not.
+ */
+struct wt_instruction {
+	uint32_t path; /* where in the model: "jit(step)/layer_3/attn/dot_general"; 0 = not known */
+	uint32_t category; /* of the compiler: "convolution fusion", "all-reduce" */
+	uint32_t shapes;   /* of the results, without layouts: "f32[8,128]" */
+	uint32_t name;	   /* in its program: "fusion.42" */
+	uint32_t program;  /* "jit_step" */
+	uint64_t flops,
+		bytes; /* of one execution by the compiler's cost model, bytes moved; 0 = not known */
 };
 
 struct wt_shape {
@@ -137,7 +153,9 @@ struct wt_device {
 	uint8_t uuid[16]; /* zeros = not known */
 	uint32_t sm_count, cc;
 	uint64_t memory_bytes;
-	uint8_t shared; /* another, unobserved process used it too */
+	uint64_t peak_flops,
+		peak_bytes_per_s; /* dense and device memory, as the file says; 0 = not said */
+	uint8_t shared;		  /* another, unobserved process used it too */
 };
 struct wt_stream {
 	int64_t id; /* as the source numbers it */
@@ -213,6 +231,8 @@ struct wt_timeline {
 	size_t nthreads;
 	struct wt_shape *shapes; /* shapes[0] is all zero */
 	size_t nshapes;
+	struct wt_instruction *instructions; /* instructions[0] is all zero */
+	size_t ninstructions;
 	struct wt_input *inputs;
 	size_t ninputs;
 	uint32_t *notes; /* strings: what the reader of the report must know */
