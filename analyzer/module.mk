@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The analyzer: everything but the command itself is one archive, which the unit tests link too.
-AN_SRC  := $(sort $(wildcard $(foreach d,base trace import timeline ledger ranks report,analyzer/$(d)/*.c)))
-AN_GEN  := $(O)/analyzer/ledger/families_table.c
+AN_SRC  := $(sort $(wildcard $(foreach d,base trace import timeline bounds ledger ranks report,analyzer/$(d)/*.c)))
+AN_GEN  := $(O)/analyzer/ledger/families_table.c $(O)/analyzer/bounds/parts_table.c
 AN_OBJS := $(call objs,$(AN_SRC)) $(AN_GEN:.c=.o)
 CMD_SRC := analyzer/warptap.c $(sort $(wildcard analyzer/cmd/*.c))
 CMD_OBJS := $(call objs,$(CMD_SRC))
@@ -10,9 +10,14 @@ $(AN_OBJS) $(CMD_OBJS): MODINC := -Ianalyzer
 # The reader includes generated code: it must exist before the first compile, afterwards the .d files know.
 $(AN_OBJS) $(CMD_OBJS): | $(O)/proto/trace.pb-c.h
 
-$(AN_GEN): analyzer/ledger/families.tsv scripts/families-to-c
+$(O)/analyzer/ledger/families_table.c: analyzer/ledger/families.tsv scripts/families-to-c
 	@mkdir -p $(@D)
 	$(Q)scripts/families-to-c $< >$@
+
+PARTS := $(addprefix analyzer/bounds/,parts.tsv part_cells.tsv part_sources.tsv cells.def)
+$(O)/analyzer/bounds/parts_table.c: $(PARTS) scripts/parts-to-c
+	@mkdir -p $(@D)
+	$(Q)scripts/parts-to-c $(PARTS) >$@
 
 $(O)/libwt_analyzer.a: $(AN_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -20,6 +25,6 @@ $(O)/libwt_analyzer.a: $(AN_OBJS)
 $(O)/warptap: $(CMD_OBJS) $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	$(if $(filter 0,$(V)),@echo "  LD    $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJS) -Wl,--start-group $(O)/libwt_analyzer.a $(O)/libwt_proto.a -Wl,--end-group \
-		-lprotobuf-c -lzstd -lisal
+		-lprotobuf-c -lzstd -lisal -lm
 
 ALL += $(O)/warptap

@@ -3,6 +3,7 @@
 #include "report/json_out.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -138,6 +139,16 @@ void wt_jout_share(struct wt_jout *j, const char *key, double v)
 		wt_strbuf_adds(j->out, "1.0");
 	else
 		wt_strbuf_addf(j->out, "%.9f", v);
+}
+
+void wt_jout_double(struct wt_jout *j, const char *key, double v)
+{
+	if (!isfinite(v)) {
+		wt_jout_null(j, key);
+		return;
+	}
+	lead(j, key);
+	wt_strbuf_addf(j->out, "%.12g", v);
 }
 
 void wt_jout_count(struct wt_jout *j, const char *key, int64_t v)
