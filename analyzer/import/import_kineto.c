@@ -37,6 +37,7 @@ struct late {
 	struct wt_collective coll; /* .name 0: no collective */
 	uint32_t group_ranks;	   /* string: "[0, 1]" */
 	int64_t rank;		   /* as the row says; -1 = not said */
+	int64_t peer;		   /* of a send or receive, by rank in the job; -1 = not said */
 	int has_seq;
 };
 struct thread_name {
@@ -169,6 +170,21 @@ static uint32_t shape_of(struct kineto *k, const struct wt_kineto_event *ev)
 		       : 0;
 }
 
+/* Whom a send goes to and a receive comes from, by rank in the job; -1 = not said. */
+static int64_t peer_of(const struct wt_kineto_event *ev)
+{
+	if (ev->coll_op == WT_COLL_RECV && ev->flags & WT_KINETO_HAS_SRC)
+		return ev->src;
+	if (ev->coll_op == WT_COLL_SEND && ev->flags & WT_KINETO_HAS_DST)
+		return ev->dst;
+	return -1;
+}
+
+static int is_p2p(const struct wt_collective *c)
+{
+	return c->op == WT_COLL_SEND || c->op == WT_COLL_RECV;
+}
+
 static void fill_collective(struct kineto *k, const struct wt_kineto_event *ev, struct late *row)
 {
 	struct wt_collective *c = &row->coll;
@@ -183,6 +199,9 @@ static void fill_collective(struct kineto *k, const struct wt_kineto_event *ev, 
 		.nranks = ev->group_size,
 		.rank = UINT32_MAX,
 		.call = -1,
+		.peer = -1,
+		.lead = -1,
+		.group = wt_builder_cstring(k->b, ev->group_desc),
 		.process = k->process,
 		.op = ev->coll_op,
 	};
@@ -190,6 +209,7 @@ static void fill_collective(struct kineto *k, const struct wt_kineto_event *ev, 
 		c->bytes = 0;
 	row->group_ranks = wt_builder_cstring(k->b, ev->group_ranks);
 	row->rank = ev->flags & WT_KINETO_HAS_RANK ? ev->rank : -1;
+	row->peer = peer_of(ev);
 }
 
 static int add_op(struct kineto *k, const struct wt_kineto_event *ev)
@@ -396,6 +416,22 @@ static int by_start(const void *pa, const void *pb)
 	return a->op.correlation < b->op.correlation ? -1 : a->op.correlation > b->op.correlation;
 }
 
+/* Own rank and the other side's, in the group. "Rank" of a send or receive is the other side's, in the group. */
+static void set_ranks(struct kineto *k, struct late *row)
+{
+	const char *ranks = wt_builder_get(k->b, row->group_ranks);
+	int64_t own = row->rank >= 0 && !is_p2p(&row->coll) ? row->rank : k->header.rank;
+	uint32_t peer;
+
+	row->coll.rank = wt_kineto_rank_in(ranks, own);
+	if (!is_p2p(&row->coll))
+		return;
+	peer = row->peer >= 0	? wt_kineto_rank_in(ranks, row->peer)
+	       : row->rank >= 0 ? (uint32_t)row->rank
+				: UINT32_MAX;
+	row->coll.peer = peer <= INT32_MAX ? (int32_t)peer : -1;
+}
+
 /* Rows set aside: which of them have lost their times, and the collectives' numbers. */
 static int deliver_late(struct kineto *k)
 {
@@ -420,12 +456,15 @@ static int deliver_late(struct kineto *k)
 			seq = wt_map_slot(&k->seqs, row->coll.comm, 0, NULL);
 			if (!seq)
 				return -WT_E_NOMEM;
-			if (!row->has_seq)
+			/* Ranks send and receive unequally often: those are not numbered. */
+			if (is_p2p(&row->coll))
+				row->coll.seq = 0;
+			else if (!row->has_seq)
 				row->coll.seq = *seq;
-			++*seq;
-			row->coll.rank =
-				wt_kineto_rank_in(wt_builder_get(k->b, row->group_ranks),
-						  row->rank >= 0 ? row->rank : k->header.rank);
+			*seq += !is_p2p(&row->coll);
+			if (!row->has_seq)
+				row->coll.flags |= WT_COLL_SEQ_COUNTED;
+			set_ranks(k, row);
 			op->collective = wt_builder_collective(k->b, &row->coll);
 		}
 		wt_builder_op(k->b, op);

@@ -29,6 +29,7 @@ enum field_kind {
 	F_COLLECTIVE,
 	F_DTYPE,
 	F_GROUP,       /* part of what names a process group */
+	F_GROUP_DESC,  /* that, and kept as text: what the framework calls it */
 	F_GROUP_RANKS, /* that, and kept as text */
 };
 struct field {
@@ -63,7 +64,9 @@ static const struct field fields[] = {
 	FIELD("Seq", U64, seq, WT_KINETO_HAS_SEQ),
 	FIELD("Rank", U64, rank, WT_KINETO_HAS_RANK),
 	FIELD("Process Group Name", GROUP, comm, 0),
-	FIELD("Process Group Description", GROUP, comm, 0),
+	FIELD("Process Group Description", GROUP_DESC, comm, 0),
+	FIELD("Src Rank", U64, src, WT_KINETO_HAS_SRC),
+	FIELD("Dst Rank", U64, dst, WT_KINETO_HAS_DST),
 	FIELD("Process Group Ranks", GROUP_RANKS, comm, 0),
 };
 #undef FIELD
@@ -204,6 +207,10 @@ static void set_text(struct wt_kineto_parser *ps, const struct field *f, struct 
 		break;
 	default: /* F_GROUP*; a sum, because the three come in any order; the key says which is which */
 		ev->comm += wt_hash_bytes(t.s, t.n, wt_hash_bytes(f->key, f->n, 0));
+		if (f->kind == F_GROUP_DESC && t.n < sizeof(ev->group_desc)) {
+			memcpy(ev->group_desc, t.s, t.n);
+			ev->group_desc[t.n] = '\0';
+		}
 		if (f->kind == F_GROUP_RANKS && t.n < sizeof(ev->group_ranks)) {
 			memcpy(ev->group_ranks, t.s, t.n);
 			ev->group_ranks[t.n] = '\0';
@@ -363,7 +370,7 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	wt_json_drop(ps->js);
 	/* The two long texts at the end need no clearing. */
 	memset(ev, 0, offsetof(struct wt_kineto_event, coll_name));
-	ev->coll_name[0] = ev->group_ranks[0] = '\0';
+	ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
 	rc = wt_json_enter_object(ps->js);
 	if (rc)
 		return rc;

@@ -18,6 +18,8 @@
 #define WT_KINETO_BAD_TIME	 64u /* ts or dur there, but no number that fits */
 #define WT_KINETO_HAS_PID	 128u
 #define WT_KINETO_HAS_RANK	 256u
+#define WT_KINETO_HAS_SRC	 1024u /* of a send or receive: rank in the group */
+#define WT_KINETO_HAS_DST	 2048u
 #define WT_KINETO_IS_EVENT	 512u /* has a phase or a category */
 
 struct wt_kineto_event {
@@ -29,13 +31,14 @@ struct wt_kineto_event {
 	char ph;	  /* 0 = none */
 	uint8_t coll_op, copy_kind, copy_flags;
 	/* From args. */
-	int64_t device, stream, rank;
+	int64_t device, stream, rank, src, dst;
 	uint64_t correlation, bytes, graph_node, seq;
 	uint64_t in_elements, out_elements;
 	uint64_t comm; /* hash of all that names the process group */
 	uint32_t grid[3], block[3], regs, smem;
 	uint32_t group_size, dtype, dtype_bytes;
 	char coll_name[64];	/* cut if longer */
+	char group_desc[64];	/* "" if longer */
 	char group_ranks[1024]; /* "" if longer */
 };
 

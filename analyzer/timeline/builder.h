@@ -49,6 +49,7 @@ void wt_builder_op(struct wt_builder *b, const struct wt_op *op);
 int32_t wt_builder_call(struct wt_builder *b, const struct wt_call *call);
 struct wt_call *wt_builder_call_at(struct wt_builder *b, int32_t call);
 void wt_builder_range(struct wt_builder *b, const struct wt_range *range);
+/* c->lead is -1 or its own index for "itself". */
 int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *c);
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole);
 void wt_builder_count(struct wt_builder *b, const struct wt_count *count);

@@ -68,6 +68,21 @@ static void check_calls(struct wt_builder *b)
 	}
 }
 
+static void check_collectives(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->collectives.n; i++) {
+		struct wt_collective *c = &b->collectives.rows[i];
+
+		if (!known(c->lead, b->collectives.n) ||
+		    b->collectives.rows[c->lead].process != c->process)
+			c->lead = (int32_t)i;
+		if (c->name >= wt_strings_count(b->strings))
+			c->name = 0;
+		if (c->group >= wt_strings_count(b->strings))
+			c->group = 0;
+	}
+}
+
 static void check_holes(struct wt_builder *b)
 {
 	for (size_t i = 0; i < b->holes.n; i++) {
@@ -334,6 +349,7 @@ static int arrange(struct wt_builder *b)
 		return -WT_E_CORRUPT;
 	check_ops(b);
 	check_calls(b);
+	check_collectives(b);
 	check_holes(b);
 	err = sort_calls(b);
 	err = err ? err : join(b);

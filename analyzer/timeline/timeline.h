@@ -121,16 +121,24 @@ enum wt_coll_op {
 	WT_COLL_GATHER,
 	WT_COLL_SCATTER,
 };
+#define WT_COLL_SEQ_COUNTED                                                                        \
+	1u /* seq is the place in its file, not the job's own number: a late start shifts it */
 struct wt_collective {
 	uint64_t comm; /* hash of the communicator's key: equal on all ranks; 0 = not known */
-	uint64_t seq;  /* on that communicator */
+	uint64_t seq;  /* on that communicator; sends and receives have none (0) */
 	uint64_t count, bytes;
 	uint32_t dtype, name; /* name: the operation as the source spells it */
 	uint32_t nranks, rank;
 	int32_t call; /* the host call; -1 */
+	int32_t peer; /* root of a rooted operation, the other side of a send or receive, by rank in
+			 the communicator; -1 = none or not known */
+	int32_t lead; /* index into collectives: the one of its group whose kernels carry this one
+			 too; itself where it has its own */
+	uint32_t group; /* what the framework calls the communicator (Kineto's description of the
+			   process group, NCCL's commName); 0 = not known */
 	uint16_t process;
-	uint8_t op; /* enum wt_coll_op */
-	uint8_t flags;
+	uint8_t op;    /* enum wt_coll_op */
+	uint8_t flags; /* WT_COLL_* */
 };
 
 struct wt_process {

@@ -253,6 +253,8 @@ static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collec
 	}
 }
 
+#define GROUP_STREAMS 1024 /* looked at in one group */
+
 /* ncclDataType_t -> bytes */
 static const uint8_t dtype_bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
@@ -272,11 +274,31 @@ static const struct {
 	[WT_PB(COLLECTIVE_OP, SCATTER)] = {"Scatter", WT_COLL_SCATTER, 1},
 };
 
-static void emit_collectives(struct wt_trace *t, int32_t base)
+static int rooted(uint32_t op)
+{
+	static const uint8_t yes[] = {
+		[WT_PB(COLLECTIVE_OP, BROADCAST)] = 1, [WT_PB(COLLECTIVE_OP, REDUCE)] = 1,
+		[WT_PB(COLLECTIVE_OP, SEND)] = 1,      [WT_PB(COLLECTIVE_OP, RECV)] = 1,
+		[WT_PB(COLLECTIVE_OP, GATHER)] = 1,    [WT_PB(COLLECTIVE_OP, SCATTER)] = 1,
+	};
+
+	return op < sizeof(yes) && yes[op];
+}
+
+/* Which collectives one call launched: that of their own call, or of the group's end. */
+struct groups {
+	uint32_t *first; /* per row: the first collective of that enclosing call */
+	uint32_t *next;	 /* per collective: the next of the same group end */
+	uint32_t *lead;	 /* per collective: the one that its group's kernels are booked on */
+};
+
+static void emit_collectives(struct wt_trace *t, int32_t base, const struct groups *g)
 {
 	for (size_t i = 0; i < t->collectives.n; i++) {
 		struct wt_coll_row *k = &t->collectives.p[i];
 		struct wt_collective c = {.call = -1,
+					  .peer = rooted(k->op) ? k->root_or_peer : -1,
+					  .lead = -1,
 					  .seq = k->seq,
 					  .count = k->count,
 					  .dtype = k->dtype,
@@ -291,6 +313,7 @@ static void emit_collectives(struct wt_trace *t, int32_t base)
 			c.comm = t->comms.p[comm].key;
 			c.nranks = t->comms.p[comm].nranks;
 			c.rank = t->comms.p[comm].rank;
+			c.group = wt_trace_string(t, t->comms.p[comm].name);
 		}
 		bytes = k->dtype < sizeof(dtype_bytes) ? dtype_bytes[k->dtype] : 0;
 		if (__builtin_mul_overflow(bytes, k->count, &bytes))
@@ -304,6 +327,9 @@ static void emit_collectives(struct wt_trace *t, int32_t base)
 				bytes = 0;
 		}
 		c.bytes = bytes;
+		/* the leader comes first: its index is known, and ours is the next one otherwise */
+		if (g->lead[i] < i)
+			c.lead = t->collectives.p[g->lead[i]].index;
 		k->index = wt_builder_collective(t->b, &c);
 	}
 }
@@ -324,70 +350,96 @@ uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row)
 	return WT_NO_INDEX;
 }
 
+static void groups_release(struct groups *g)
+{
+	free(g->first);
+	free(g->next);
+	free(g->lead);
+}
+
+static int groups_find(const struct wt_trace *t, struct groups *g)
+{
+	g->first = malloc((t->rows.n + 1) * sizeof(*g->first));
+	g->next = malloc((t->collectives.n + 1) * sizeof(*g->next));
+	g->lead = malloc((t->collectives.n + 1) * sizeof(*g->lead));
+	if (!g->first || !g->next || !g->lead)
+		return -WT_E_NOMEM;
+	memset(g->first, 0xFF, (t->rows.n + 1) * sizeof(*g->first));
+	for (size_t i = t->collectives.n; i > 0; i--) {
+		const struct wt_coll_row *k = &t->collectives.p[i - 1];
+		uint32_t end;
+
+		g->next[i - 1] = WT_NO_INDEX;
+		g->lead[i - 1] = (uint32_t)(i - 1);
+		if (k->row == WT_NO_INDEX)
+			continue;
+		g->first[k->row] = (uint32_t)(i - 1);
+		end = k->group ? wt_trace_group_end(t, k->row) : WT_NO_INDEX;
+		if (end == WT_NO_INDEX)
+			continue;
+		g->next[i - 1] = g->first[end];
+		g->first[end] = (uint32_t)(i - 1);
+	}
+	for (size_t i = 0; i < t->rows.n; i++) {
+		for (uint32_t k = g->first[i]; k != WT_NO_INDEX; k = g->next[k]) {
+			uint32_t lead = g->first[i];
+
+			for (int steps = 0;
+			     lead != k && steps < GROUP_STREAMS &&
+			     t->collectives.p[lead].stream != t->collectives.p[k].stream;
+			     steps++)
+				lead = g->next[lead];
+			if (t->collectives.p[lead].stream == t->collectives.p[k].stream)
+				g->lead[k] = lead;
+		}
+	}
+	return 0;
+}
+
 /*
  * Which collective the work launched by a row belongs to. Work launched inside the collective's own call is its own;
  * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the
  * first.
  */
-static void assign_collectives(const struct wt_trace *t, int32_t *of_row)
+static void assign_collectives(const struct wt_trace *t, const struct groups *g, int32_t *of_row)
 {
-	/* per enclosing call: its first collective, and the next of the same group end */
-	uint32_t *first = malloc((t->rows.n + 1) * sizeof(*first));
-	uint32_t *next = malloc((t->collectives.n + 1) * sizeof(*next));
+	for (size_t i = 0; i < t->rows.n; i++) {
+		const struct wt_row *r = &t->rows.p[i];
+		uint32_t p = r->parent, k;
+		int steps = 0;
 
-	if (first && next) {
-		memset(first, 0xFF, (t->rows.n + 1) * sizeof(*first));
-		for (size_t i = t->collectives.n; i > 0; i--) {
-			const struct wt_coll_row *k = &t->collectives.p[i - 1];
-			uint32_t end = k->row;
-
-			next[i - 1] = WT_NO_INDEX;
-			if (k->row == WT_NO_INDEX)
-				continue;
-			first[k->row] = (uint32_t)(i - 1);
-			if (!k->group)
-				continue;
-			end = wt_trace_group_end(t, k->row);
-			if (end == WT_NO_INDEX)
-				continue;
-			next[i - 1] = first[end];
-			first[end] = (uint32_t)(i - 1);
-		}
-		for (size_t i = 0; i < t->rows.n; i++) {
-			const struct wt_row *r = &t->rows.p[i];
-			uint32_t p = r->parent, k;
-			int steps = 0;
-
-			while (p != WT_NO_INDEX && first[p] == WT_NO_INDEX && steps++ < 8)
-				p = t->rows.p[p].parent;
-			if (p == WT_NO_INDEX || first[p] == WT_NO_INDEX)
-				continue;
-			k = first[p];
-			of_row[i] = t->collectives.p[k].index;
-			for (steps = 0; k != WT_NO_INDEX && steps < 1024; k = next[k], steps++) {
-				if (t->collectives.p[k].stream == r->stream && r->stream) {
-					of_row[i] = t->collectives.p[k].index;
-					break;
-				}
+		while (p != WT_NO_INDEX && g->first[p] == WT_NO_INDEX && steps++ < 8)
+			p = t->rows.p[p].parent;
+		if (p == WT_NO_INDEX || g->first[p] == WT_NO_INDEX)
+			continue;
+		k = g->first[p];
+		of_row[i] = t->collectives.p[k].index;
+		for (steps = 0; k != WT_NO_INDEX && steps < GROUP_STREAMS;
+		     k = g->next[k], steps++) {
+			if (t->collectives.p[k].stream == r->stream && r->stream) {
+				of_row[i] = t->collectives.p[k].index;
+				break;
 			}
 		}
 	}
-	free(first);
-	free(next);
 }
 
 int wt_trace_emit(struct wt_trace *t)
 {
 	int32_t *collective_of_row = malloc((t->rows.n + 1) * sizeof(*collective_of_row));
+	struct groups g = {.first = NULL};
+	int err = groups_find(t, &g);
 	int32_t base;
 
-	if (!collective_of_row)
-		return -WT_E_NOMEM;
-	memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));
-	base = emit_calls(t);
-	emit_collectives(t, base);
-	assign_collectives(t, collective_of_row);
-	emit_records(t, base, collective_of_row);
+	if (!err && collective_of_row) {
+		memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));
+		base = emit_calls(t);
+		emit_collectives(t, base, &g);
+		assign_collectives(t, &g, collective_of_row);
+		emit_records(t, base, collective_of_row);
+	}
+	groups_release(&g);
+	err = collective_of_row ? err : -WT_E_NOMEM;
 	free(collective_of_row);
-	return 0;
+	return err;
 }

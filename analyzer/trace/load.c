@@ -268,7 +268,7 @@ static void load_comms(struct wt_trace *t, const Warptap__V1__Packet *p)
 			return;
 		*c = (struct wt_comm_row){AT(m, id, i),
 					  m->n_key ? hash_bytes(m->key[i].data, m->key[i].len) : 0,
-					  AT(m, rank, i), AT(m, nranks, i)};
+					  AT(m, name, i), AT(m, rank, i), AT(m, nranks, i)};
 	}
 }
 

@@ -249,6 +249,7 @@ void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collective
 		c->op = AT(m, op, i);
 		c->count = AT(m, count, i);
 		c->dtype = AT(m, dtype, i);
+		c->root_or_peer = AT(m, root_or_peer, i);
 		c->stream = AT(m, stream, i);
 		c->thread = AT(m, thread, i);
 		c->ring = AT(m, ring, i);

@@ -98,7 +98,7 @@ struct wt_thread_row {
 	uint32_t thread; /* builder's */
 };
 struct wt_comm_row {
-	uint64_t id, key;
+	uint64_t id, key, name; /* name: string, 0 = none */
 	uint32_t rank, nranks;
 };
 struct wt_place { /* of a stream, as device records name it */
@@ -116,6 +116,7 @@ struct wt_op_row {
 struct wt_coll_row {
 	uint64_t comm, seq, count, stream, thread, ring, call_seq, group;
 	uint32_t op, dtype, flags, row;
+	int32_t root_or_peer;
 	int32_t index; /* builder's */
 };
 struct wt_count_row {
