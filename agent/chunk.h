@@ -26,7 +26,7 @@
 #define WT_CUPTI_BUFFER_BYTES (1u << 20)
 #define WT_COUNT_CONTEXTS     8 /* contexts counted apart per thread; the last slot takes the rest */
 #define WT_COUNT_SLOTS	      20 /* enum CountKind of trace.proto below 20 */
-#define WT_COUNT_STATES	      4	 /* DONE CAPTURED FAILED SOFT */
+#define WT_COUNT_STATES	      5	 /* DONE CAPTURED FAILED SOFT UNROWED */
 
 /* First line of a chunk. Fields change hands with release/acquire on `state` and `used`. */
 struct wt_chunk {

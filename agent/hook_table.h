@@ -41,7 +41,8 @@ enum wt_kind {
 	WT_KIND_COMM,
 	WT_KIND_CONTEXT
 };
-enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT };
+/* In memory. WT_UNROWED: done at level count, where no row is kept; UNROWED of trace.proto in the file. */
+enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT, WT_UNROWED };
 
 enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL, WT_LIB_CUPTI };
 

@@ -73,7 +73,7 @@ static WT_COLD void *first(uint32_t id)
 		atomic_signal_fence(memory_order_seq_cst);                                         \
 		t->busy = 0;                                                                       \
 		if (WT_LIKELY(!((uint32_t)r | (rec->flags & WT_REC_SOFT))))                        \
-			wt_add(&t->counts[WT_KIND_##k_ * WT_COUNT_STATES + WT_DONE], n);           \
+			wt_add(&t->counts[WT_KIND_##k_ * WT_COUNT_STATES + WT_UNROWED], n);        \
 		else                                                                               \
 			wt_count_rare(t, WT_ID_##n_, rec->flags, WT_KIND_##k_, n, (uint32_t)r);    \
 		return r;                                                                          \

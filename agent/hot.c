@@ -75,20 +75,24 @@ static WT_COLD struct wt_rec *get_row(struct wt_tls *t)
 /* The caller has made sure that this thread is not wt_inside(). */
 struct wt_rec *wt_enter_slow(struct wt_tls *t, uint32_t id)
 {
+	/* Asked once: whether the call leaves a row, and as what it counts, are decided here, wherever the level goes. */
+	uint32_t level = wt_level();
 	struct wt_rec *rec = &t->scratch;
 
 	t->busy |= WT_BUSY_DRIVER;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (WT_UNLIKELY(!t->ring && !t->no_ring))
 		get_ring(t);
-	if (t->ring && wt_level() >= WT_LEVEL_API)
+	if (t->ring && level >= WT_LEVEL_API)
 		rec = get_row(t);
 	wt_start_row(t, rec, id);
+	if (level < WT_LEVEL_API)
+		rec->flags |= level < WT_LEVEL_COUNT ? WT_REC_UNCOUNTED : WT_REC_NO_ROW;
 	return rec;
 }
 
 /* No ring was left for this thread: its rows are not recorded, its counts go to one ring shared by all such. */
-static void count_shared(uint32_t context, uint32_t kind, uint32_t state, uint32_t n)
+static void count_shared(uint32_t context, uint32_t kind, uint32_t state, uint32_t n, int lost)
 {
 	struct wt_ring *r = wt_ring_shared();
 	uint32_t slot = context < WT_COUNT_CONTEXTS ? context : WT_COUNT_CONTEXTS - 1;
@@ -96,14 +100,14 @@ static void count_shared(uint32_t context, uint32_t kind, uint32_t state, uint32
 	if (!r)
 		return;
 	atomic_fetch_add_explicit(&r->counts[slot][kind][state], n, memory_order_relaxed);
-	if (wt_level() >= WT_LEVEL_API)
+	if (lost)
 		atomic_fetch_add_explicit(&r->dropped, 1, memory_order_relaxed);
 }
 
 void wt_count_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint64_t dur)
 {
 	int saved = errno;
-	uint32_t state = WT_DONE;
+	uint32_t state = rec->flags & WT_REC_NO_ROW ? WT_UNROWED : WT_DONE;
 	uint32_t context;
 
 	if (dur >> 32) {
@@ -117,12 +121,12 @@ void wt_count_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t
 		state = WT_CAPTURED;
 	else if (rec->flags & WT_REC_SOFT)
 		state = WT_SOFT;
-	if (wt_level() < WT_LEVEL_COUNT)
+	if (rec->flags & WT_REC_UNCOUNTED)
 		goto out;
 	context = wt_book_context_now(t);
 	rec->context = (uint16_t)context;
 	if (t->no_ring)
-		count_shared(context, kind, state, n);
+		count_shared(context, kind, state, n, !(rec->flags & WT_REC_NO_ROW));
 	else if (t->counts)
 		wt_add(&t->counts[kind * WT_COUNT_STATES + state], n);
 out:
@@ -132,11 +136,14 @@ out:
 void wt_count_rare(struct wt_tls *t, uint32_t id, uint32_t flags, uint32_t kind, uint32_t n,
 		   uint32_t status)
 {
-	struct wt_rec rec = {
-		.op = (uint16_t)id, .flags = (uint16_t)flags, .status = (int16_t)status};
+	struct wt_rec rec = {.op = (uint16_t)id,
+			     .flags = (uint16_t)(flags | WT_REC_NO_ROW),
+			     .status = (int16_t)status};
 
 	wt_count_slow(t, &rec, kind, n, 0);
 }
+
+#define SPECIAL (WT_REC_CAPTURED | WT_REC_SOFT | WT_REC_NO_ROW | WT_REC_UNCOUNTED)
 
 void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
 		   uint64_t end_tsc)
@@ -146,8 +153,8 @@ void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t
 
 	rec->dur = (uint32_t)dur;
 	rec->status = (int16_t)status;
-	if (!(status | (rec->flags & (WT_REC_CAPTURED | WT_REC_SOFT)) | dur >> 32) &&
-	    rec->context == t->context && rec->context && wt_level() >= WT_LEVEL_COUNT)
+	if (!(status | (rec->flags & SPECIAL) | dur >> 32) && rec->context == t->context &&
+	    rec->context)
 		wt_add(&t->counts[kind * WT_COUNT_STATES + WT_DONE], n);
 	else
 		wt_count_slow(t, rec, kind, n, dur);
@@ -212,6 +219,7 @@ void wt_library_leave(struct wt_tls *t, struct wt_rec *row, uint32_t kind, uint3
 		return;
 	rec = wt_enter_slow(t, row->op);
 	row->context = rec->context;
+	row->flags |= rec->flags & (WT_REC_NO_ROW | WT_REC_UNCOUNTED);
 	*rec = *row;
 	if (rec != &t->scratch)
 		adopt_children(t, rec);

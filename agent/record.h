@@ -19,6 +19,9 @@
 #define WT_REC_IN_NCCL	16u
 #define WT_REC_IN_BLAS	32u
 #define WT_REC_LONG	64u /* dur is in units of 1024 ticks */
+/* Of the scratch row only, never published: the level when the call began, as far as counting goes. */
+#define WT_REC_NO_ROW	 128u /* level count: counted as WT_UNROWED */
+#define WT_REC_UNCOUNTED 256u /* level off */
 
 struct wt_rec {
 	uint16_t op;	  /* hook id, 1.. (hooks_*.def order) */

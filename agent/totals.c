@@ -75,10 +75,13 @@ static uint32_t context_of(size_t slot)
 static void collect(const struct wt_totals *t, const struct wt_pack *p,
 		    const struct wt_cupti_totals *cupti, struct rows *to)
 {
+	static const uint8_t states[WT_COUNT_STATES] = {STATE(DONE), STATE(CAPTURED), STATE(FAILED),
+							STATE(SOFT), STATE(UNROWED)};
+
 	for (size_t c = 0; c < WT_COUNT_CONTEXTS; c++)
 		for (uint32_t k = 0; k < WT_COUNT_SLOTS; k++)
 			for (uint32_t s = 0; s < WT_COUNT_STATES; s++)
-				add(to, context_of(c), k, s, t->counts[c][k][s]);
+				add(to, context_of(c), k, states[s], t->counts[c][k][s]);
 	add(to, 0, KIND(NONE), STATE(ESCAPED), wt_escaped_names());
 	add(to, 0, KIND(NONE), STATE(DROPPED_AGENT), t->dropped);
 	add(to, 0, KIND(KERNEL_RECORD), STATE(RECEIVED), p->kernels);

@@ -19,6 +19,7 @@
 struct tally {
 	uint32_t context, kind;			 /* kind: enum CountKind */
 	int64_t counted, captured, failed, soft; /* from the counters */
+	int64_t unrowed;			 /* likewise: done at level count */
 	uint64_t rows,
 		empty; /* calls that expect a record; successful ones that expect none, by their size */
 	uint64_t fate[WT_FATE_DEVICE_ERROR + 1];
@@ -72,6 +73,8 @@ static void add_counts(struct counter *c, const struct wt_count_row *rows, size_
 			t->failed += v;
 		else if (r->state == WT_PB(COUNT_STATE, SOFT))
 			t->soft += v;
+		else if (r->state == WT_PB(COUNT_STATE, UNROWED))
+			t->unrowed += v;
 	}
 }
 
@@ -100,8 +103,9 @@ static void subtract_outside(struct counter *c)
 }
 
 /*
- * Totals of the time in which records were collected; of the whole file if they never were. Where rows were recorded
- * outside the windows too, they say exactly what was outside. Else the counters do, as they stood near the change.
+ * Totals of the time in which records were collected; of the whole file if they never were. Rows say exactly what of
+ * DONE was outside the windows; what was done at level count is a state of its own. In files before minor 2 it was
+ * not: there the counters as they stood near the change have to do.
  */
 static void count_calls(struct counter *c)
 {
@@ -244,7 +248,7 @@ static void finish(struct counter *c, struct tally *y, uint64_t *surplus, uint64
 	uint64_t lack = 0, sum, found, timed;
 	int collected = t->windows.n || t->records.n;
 
-	out.outside = y->outside;
+	out.outside = y->outside + (y->unrowed > 0 && collected ? (uint64_t)y->unrowed : 0);
 	out.captured = y->captured > 0 ? (uint64_t)y->captured : 0;
 	out.failed = y->failed > 0 ? (uint64_t)y->failed : 0;
 	out.soft = y->soft > 0 ? (uint64_t)y->soft : 0;
@@ -255,7 +259,8 @@ static void finish(struct counter *c, struct tally *y, uint64_t *surplus, uint64
 	}
 	out.counted = y->rows + lack;
 	if (!collected) { /* never meant to have records */
-		out.counted = y->counted > 0 ? (uint64_t)y->counted : 0;
+		out.counted = (y->counted > 0 ? (uint64_t)y->counted : 0) +
+			      (y->unrowed > 0 ? (uint64_t)y->unrowed : 0);
 		wt_builder_count(t->b, &out);
 		return;
 	}

@@ -103,6 +103,7 @@ static void load_header(struct wt_trace *t, const Warptap__V1__Packet *p)
 		copy16(t->file_id, &m->file_id);
 		t->pid = m->pid;
 	}
+	t->minor = m->minor;
 	t->rank = m->rank;
 	t->world = m->world;
 	t->clock.hz = m->tsc_hz;
@@ -414,8 +415,8 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 		t->holders |= t->holder && t->holder != name;
 		t->holder = name;
 	}
-	/* from here on until it is on again, rows are not to be had */
-	t->blind |= !on && m->level < 2 && m->reason != WT_PB(STATE_REASON, EXIT);
+	/* from here on until it is on again, rows are not to be had, and counts do not say which are without */
+	t->blind |= t->minor < 2 && !on && m->level < 2 && m->reason != WT_PB(STATE_REASON, EXIT);
 	if (w && m->tsc < (open ? w->on_tsc : w->off_tsc)) { /* ticks of one process only grow */
 		t->malformed++;
 		return;

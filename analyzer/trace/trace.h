@@ -185,6 +185,7 @@ struct wt_trace {
 	uint32_t holder; /* builder's string: who made collection pause; 0 = nobody */
 	int holders;	 /* more than one did */
 	int rows_lost;	 /* host rows were */
+	uint32_t minor;	 /* Header.minor */
 	int64_t cost[5];
 	uint16_t process;
 	uint8_t file_id[16];

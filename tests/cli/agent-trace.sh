@@ -166,7 +166,7 @@ ends(t, 1)
 assert not t.kernels and len(t.calls) > 500 and t.counts[1, 0] == 500 and t.states[0]["level"] == 2
 t, truth, notes = load("count")
 ends(t, 1)
-assert not t.calls and t.counts[1, 0] == 500 and t.states[0]["level"] == 1
+assert not t.calls and t.counts[1, 9] == 500 and t.states[0]["level"] == 1
 t, truth, notes = load("off")
 ends(t, 1)
 assert not t.calls and not t.counts and t.states[0].get("level", 0) == 0

@@ -55,6 +55,7 @@ static void test_numbers_of_the_file(void **state)
 	assert_int_equal(WT_CAPTURED, WARPTAP__V1__COUNT_STATE__COUNT_STATE_CAPTURED);
 	assert_int_equal(WT_FAILED, WARPTAP__V1__COUNT_STATE__COUNT_STATE_FAILED);
 	assert_int_equal(WT_SOFT, WARPTAP__V1__COUNT_STATE__COUNT_STATE_SOFT);
+	assert_int_equal(WT_UNROWED, WT_COUNT_STATES - 1);
 }
 
 static void test_rows(void **state)
