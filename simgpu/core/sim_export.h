@@ -187,6 +187,8 @@ struct sim_export {
 	int64_t (*fault)(enum sim_fault_kind what, int64_t a, int64_t b);
 	/* From here on every API call, nested ones too, is told twice. Not copied: lives for ever. NULL = none. */
 	void (*set_watch)(const struct sim_watch *watch);
+	/* 1 in a forked child of the process that initialised: its locks may be held by threads that do not exist. */
+	int (*forked)(void);
 };
 
 #endif

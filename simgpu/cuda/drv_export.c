@@ -36,6 +36,11 @@ static int64_t now_ns(void)
 	return sim_now_ns();
 }
 
+static int forked(void)
+{
+	return !*sim_alive && !sim_torn_down;
+}
+
 static void drain(void)
 {
 	/* In a forked child, and after the end, there is nobody who would deliver. */
@@ -147,6 +152,7 @@ const void *drv_export_table(void)
 		.device_clock_ns = sim_fault_device_clock,
 		.fault = fault,
 		.set_watch = set_watch,
+		.forked = forked,
 	};
 
 	return &table;

@@ -28,8 +28,8 @@ static void at_exit(void)
 {
 	if (!*sim_alive)
 		return;
+	sim_torn_down = true; /* first: not alive and not torn down means forked */
 	*sim_alive = 0;
-	sim_torn_down = true;
 	/* What has ended by now gets its row; what is in flight dies with the process. Bounded: exit must not hang. */
 	sim_engine_close(200000000);
 	drv_memory_end();

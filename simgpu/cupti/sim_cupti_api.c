@@ -56,6 +56,12 @@ static const struct sim_export *find_table(void)
 	return t;
 }
 
+static int is_forked(const struct sim_export *t)
+{
+	return t && t->bytes >= offsetof(struct sim_export, forked) + sizeof(t->forked) &&
+	       t->forked();
+}
+
 const struct sim_export *cupti_sim(void)
 {
 	const struct sim_export *t = __atomic_load_n(&sim_table, __ATOMIC_ACQUIRE);
@@ -64,7 +70,7 @@ const struct sim_export *cupti_sim(void)
 		t = find_table();
 		__atomic_store_n(&sim_table, t, __ATOMIC_RELEASE);
 	}
-	return t;
+	return is_forked(t) ? NULL : t;
 }
 
 static int64_t now_ns(void)
@@ -101,6 +107,8 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc func
 {
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (is_forked(__atomic_load_n(&sim_table, __ATOMIC_ACQUIRE)))
+		return CUPTI_ERROR_NOT_INITIALIZED;
 	cupti_set_callbacks(funcBufferRequested, funcBufferCompleted);
 	return CUPTI_SUCCESS;
 }

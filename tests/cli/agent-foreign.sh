@@ -23,7 +23,8 @@ joined() { # NAME: every operation hangs on the call that made it
 beside first init work=300 session work=100 wait=400 work=300 &
 beside twice init work=100 session work=50 session wait=400 work=100 session work=20 &
 wait -n; wait -n
-beside before register init work=50 session wait=400 work=100 &
+# The quiet time must not pass between `register` and `session`, on a busy machine either.
+COOL=1500 beside before register init work=50 session wait=2500 work=100 &
 beside busy init load wait=150 session wait=400 other wait=400 work=50 unload &
 wait -n; wait -n
 beside clock init work=60 clock wait=400 work=60 session wait=400 work=200 wait=150 work=50 &
