@@ -81,9 +81,13 @@ static void hand_back(const struct parcel *p)
 		complete(p->context, p->stream, p->buffer, p->size, p->valid);
 }
 
-static void hand_back_or_wait(const struct parcel *p)
+/*
+ * Now, unless it is our time: a flush of ours waits for every callback under way on any thread, and the tool may hold
+ * the lock that its callback takes, and wait for us.
+ */
+static void hand_back_or_wait(const struct parcel *p, int our_time)
 {
-	if (wt_tls.busy < WT_BUSY_SILENT) {
+	if (!our_time && wt_tls.busy < WT_BUSY_SILENT) {
 		hand_back(p);
 		return;
 	}
@@ -220,6 +224,8 @@ void wt_manners_complete(struct CUctx_st *context, uint32_t stream, uint8_t *buf
 {
 	struct parcel p = {context, stream, buffer, size, valid};
 	int own = wt_words->alive && wt_manners_own();
+	/* Asked second: `leaving` holds from before it stops being ours until our last flush has returned. */
+	int leaving = wt_words->alive && wt_manners_leaving();
 	int ours = wt_words->alive && buffer && wt_cupti_lent(buffer);
 
 	if (!wt_words->alive || (!own && !buffer)) {
@@ -234,8 +240,8 @@ void wt_manners_complete(struct CUctx_st *context, uint32_t stream, uint8_t *buf
 	} else if (own && valid) {
 		keep(buffer, valid);
 		p.valid = 0;
-		hand_back_or_wait(&p);
+		hand_back_or_wait(&p, 1);
 	} else {
-		hand_back_or_wait(&p);
+		hand_back_or_wait(&p, own || leaving);
 	}
 }

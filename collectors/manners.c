@@ -57,6 +57,7 @@ static struct {
 	uint32_t pairs, on; /* on: all of the above */
 	int overflow;	    /* more than we can keep: until it finalizes */
 	int unflushed;	    /* something was on since the last flush */
+	_Atomic int leaving; /* our last flush is under way */
 	_Atomic int clock;  /* device times are counted by a clock of theirs */
 	_Atomic int64_t last_ns;
 	int64_t armed_ns, cool_ns;
@@ -144,10 +145,12 @@ static void yield(void)
 	uint64_t device_ns = wt_cupti_timestamp();
 	long overdue;
 
+	atomic_store(&m.leaving, 1);
 	wt_cupti_set_state(STATE(YIELDED));
 	set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
 	say(WT_LEVEL_API, STATE(YIELDED), device_ns);
 	overdue = wt_cupti_disarm();
+	atomic_store(&m.leaving, 0);
 	m.quick = now - m.armed_ns < QUICK_NS ? m.quick + 1 : 1;
 	if (m.quick == 1 || !m.cool_ns)
 		m.cool_ns = (int64_t)wt_config.cool_ms * 1000000;
@@ -272,6 +275,11 @@ void wt_manners_clock(int r)
 {
 	if (!r)
 		atomic_store(&m.clock, 1);
+}
+
+int wt_manners_leaving(void)
+{
+	return atomic_load(&m.leaving);
 }
 
 int wt_manners_clock_is_foreign(void)

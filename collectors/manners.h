@@ -50,6 +50,7 @@ wt_cupti_complete wt_manners_complete;
 int wt_manners_start(void);
 void wt_manners_tick(void); /* writer: back, if it is time */
 int wt_manners_own(void);   /* buffers CUPTI asks for are ours */
+int wt_manners_leaving(void); /* not any more, but our last flush still runs */
 int wt_manners_clock_is_foreign(void);
 
 #endif
