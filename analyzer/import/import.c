@@ -111,7 +111,7 @@ int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag)
 		uint32_t text = wt_builder_cstring(b, own.text);
 		struct wt_input *in = wt_builder_input_at(b, input);
 
-		/* An importer that says nothing else has stopped there. */
+		/* An importer that says nothing else has stopped there; one that went on has said what it lost. */
 		if (!in->damaged && own.offset >= 0 && wt_source_size(src) > own.offset)
 			in->lost_bytes = (uint64_t)(wt_source_size(src) - own.offset);
 		in->damaged = 1;

@@ -77,6 +77,9 @@ size_t wt_json_unescape(uint8_t *s, size_t n)
 	while (p < end) {
 		if (*p != '\\') {
 			*to++ = *p++;
+		} else if (end - p < 2 || (p[1] == 'u' ? end - p < 6 : 0) ||
+			   !wt_json_escape_length(p)) {
+			*to++ = *p++;
 		} else if (p[1] != 'u') {
 			*to++ = (uint8_t)simple[p[1]];
 			p += 2;

@@ -10,7 +10,10 @@
 
 /* Length of the escape whose backslash is at p (2 or 6), 0 if it is none. Stops at the first wrong byte. */
 size_t wt_json_escape_length(const uint8_t *p);
-/* Decodes n bytes of checked string text in place; the new length. A lone surrogate becomes U+FFFD. */
+/*
+ * Decodes n bytes of string text in place; the new length. A lone surrogate becomes U+FFFD; a backslash that begins no
+ * escape stays (only a lenient reading lets one come here).
+ */
 size_t wt_json_unescape(uint8_t *s, size_t n);
 
 #endif

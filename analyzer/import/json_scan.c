@@ -18,32 +18,14 @@
 #include <emmintrin.h>
 #endif
 
-#include "base/region.h"
 #include "import/json_escape.h"
+#include "import/json_scan_impl.h"
 
 #define USUAL_WINDOW_BYTES (256u << 10)
 #define MIN_WINDOW_BYTES   16u
 #define MAX_TOKEN_BYTES	   (64u << 20) /* of a string or number that must be held in one piece */
 #define MAX_DEPTH	   (1u << 24)
 #define PAD_BYTES	   64u
-
-struct wt_json {
-	const uint8_t *p;   /* next byte */
-	const uint8_t *end; /* of the window: *end is 0 */
-	uint8_t *buf;
-	size_t room;
-	int64_t base; /* offset in the text of buf[0] */
-	int first;    /* just entered: the next key or item needs no comma */
-	int error;
-	int ended; /* the source has no more */
-	struct wt_source *src;
-	struct wt_json_text *kept;
-	size_t nkept;
-	struct wt_region aside;
-	uint64_t *nesting; /* skip: one bit a level, 1 = object */
-	size_t nesting_words;
-	struct wt_diag diag;
-};
 
 /* ---- errors and refilling ---- */
 
@@ -54,6 +36,7 @@ static int set_error(struct wt_json *js, enum wt_err err, const uint8_t *at, con
 
 	if (js->error)
 		return js->error;
+	js->error_at = offset;
 	if (at < js->end)
 		snprintf(found, sizeof(found),
 			 *at > ' ' && *at < 127 ? ", found '%c'" : ", found byte 0x%02x", *at);
@@ -79,6 +62,7 @@ static int unexpected(struct wt_json *js, const uint8_t *at, const char *what)
 		return set_error(js, WT_E_CORRUPT, at, what);
 	rc = wt_source_read(js->src, &probe, 1);
 	if (rc < 0) {
+		js->source_failed = 1;
 		js->error = wt_fail(&js->diag, (enum wt_err) - rc, fault->offset,
 				    "%.400s, after %lld bytes of text", fault->text,
 				    (long long)wt_source_text_offset(js->src));
@@ -124,13 +108,10 @@ static int grow(struct wt_json *js)
 	return 0;
 }
 
-/*
- * More text behind js->end, keeping [*from, js->end); *from becomes its new place, and *at, a place behind it, moves
- * with it. 1, or 0 when there is no more or it failed (js->error).
- */
-static int more(struct wt_json *js, const uint8_t **from, const uint8_t **at)
+int wt_json_more(struct wt_json *js, const uint8_t **from, const uint8_t **at)
 {
-	size_t held = (size_t)(js->end - *from), behind = (size_t)(*at - *from);
+	const uint8_t *keep = *from;
+	size_t held, from_at, at_at;
 	long got;
 
 	if (js->ended || js->error)
@@ -139,20 +120,25 @@ static int more(struct wt_json *js, const uint8_t **from, const uint8_t **at)
 		set_error(js, WT_E_NOMEM, *from, "out of memory");
 		return 0;
 	}
-	js->base += *from - js->buf;
-	memmove(js->buf, *from, held);
+	if (js->mark && *from - js->mark > (ptrdiff_t)WT_JSON_MARK_BYTES)
+		js->mark = NULL;
+	keep = js->mark ? js->mark : keep;
+	held = (size_t)(js->end - keep);
+	from_at = (size_t)(*from - keep);
+	at_at = (size_t)(*at - keep);
+	js->base += keep - js->buf;
+	memmove(js->buf, keep, held);
 	js->end = js->buf + held;
-	if (held == js->room && grow(js)) {
-		*from = js->buf;
-		*at = js->buf + behind;
-		return 0;
+	got = held == js->room && grow(js) ? -1 : 0;
+	if (!got) {
+		got = wt_source_read(js->src, js->buf + held, js->room - held);
+		js->ended = got <= 0;
+		js->end = js->buf + held + (got > 0 ? got : 0);
 	}
-	got = wt_source_read(js->src, js->buf + held, js->room - held);
-	*from = js->buf;
-	*at = js->buf + behind;
-	js->ended = got <= 0;
-	js->end = js->buf + held + (got > 0 ? got : 0);
 	memset((uint8_t *)js->end, 0, PAD_BYTES);
+	*from = js->buf + from_at;
+	*at = js->buf + at_at;
+	js->mark = js->mark ? js->buf : NULL;
 	return got > 0;
 }
 
@@ -174,7 +160,7 @@ static const uint8_t *skip_space_slow(struct wt_json *js, const uint8_t *p)
 			p++;
 #endif
 		}
-		if (*p || p < js->end || !more(js, &p, &p))
+		if (*p || p < js->end || !wt_json_more(js, &p, &p))
 			return p;
 	}
 }
@@ -232,9 +218,11 @@ static const uint8_t *skip_escape(struct wt_json *js, const uint8_t **from, cons
 {
 	size_t n;
 
-	while (p + 6 > js->end && more(js, from, &p))
+	while (p + 6 > js->end && wt_json_more(js, from, &p))
 		;
 	n = wt_json_escape_length(p);
+	if (js->lenient)
+		return wt_json_lenient_escape(js, from, p, n);
 	if (n)
 		return p + n;
 	if (*++p == 'u')
@@ -246,39 +234,56 @@ static const uint8_t *skip_escape(struct wt_json *js, const uint8_t **from, cons
 
 /*
  * The closing quote of a string whose text starts at p; NULL on error. *from is where to keep from (the text's start
- * if it is wanted), or NULL to keep nothing. *ret_escaped is set if there is an escape.
+ * if it is wanted), or NULL to keep nothing. *ret_escaped is set if there is an escape. `where` matters to a lenient
+ * reading only.
  */
 static const uint8_t *string_end(struct wt_json *js, const uint8_t **from, const uint8_t *p,
-				 int *ret_escaped)
+				 int *ret_escaped, enum wt_json_where where)
 {
 	for (;;) {
-		p = plain_end(p);
-		if (*p == '"')
-			return p;
-		if (*p == '\\') {
-			const uint8_t *here = p;
+		const uint8_t *here = p = plain_end(p);
 
+		if (*p == '"' && !js->lenient)
+			return p;
+		if (*p == '"') {
+			int closes = wt_json_closes(js, from ? from : &here, &p, where);
+
+			if (closes > 0)
+				return p;
+			if (closes < 0) {
+				set_error(js, WT_E_CORRUPT, p,
+					  "expected the string to end before the next object");
+				return NULL;
+			}
+			p++;
+		} else if (*p == '\\') {
 			*ret_escaped = 1;
+			js->where = (uint8_t)where;
 			p = skip_escape(js, from ? from : &here, p);
 			if (!p)
 				return NULL;
 		} else if (*p || p < js->end) {
-			set_error(js, WT_E_CORRUPT, p,
-				  "expected no bare control character in a string");
-			return NULL;
-		} else if (!more(js, from ? from : &p, &p)) {
+			if (!js->lenient) {
+				set_error(js, WT_E_CORRUPT, p,
+					  "expected no bare control character in a string");
+				return NULL;
+			}
+			wt_json_repaired(js);
+			p++;
+		} else if (!wt_json_more(js, from ? from : &p, &p)) {
 			unexpected(js, p, "expected the string to end");
 			return NULL;
 		}
 	}
 }
 
-static inline const uint8_t *skip_string(struct wt_json *js, const uint8_t *p)
+static inline const uint8_t *skip_string(struct wt_json *js, const uint8_t *p,
+					 enum wt_json_where where)
 {
 	int escaped;
 
 	p = plain_end(p);
-	return *p == '"' ? p : string_end(js, NULL, p, &escaped);
+	return *p == '"' && !js->lenient ? p : string_end(js, NULL, p, &escaped, where);
 }
 
 static inline int is_digit(uint8_t c)
@@ -325,8 +330,15 @@ static const uint8_t *scan_number(struct wt_json *js, const uint8_t **from)
 
 	do
 		p = number_end(*from, &sound);
-	while (p == js->end && more(js, from, &p));
+	while (p == js->end && wt_json_more(js, from, &p));
 	if (!sound) {
+		size_t word = js->lenient ? wt_json_lenient_word(js, from) : 0;
+
+		if (word) {
+			wt_json_repaired(js);
+			return *from + word;
+		}
+		p = number_end(*from, &sound);
 		unexpected(js, p, "expected a digit");
 		return NULL;
 	}
@@ -342,11 +354,17 @@ static const struct literal {
 static const uint8_t *skip_literal(struct wt_json *js, const uint8_t *p)
 {
 	const struct literal *l = &literals[*p == 't' ? 0 : *p == 'f' ? 1 : 2];
+	size_t word;
 
-	while (p + l->n > js->end && more(js, &p, &p))
+	while (p + l->n > js->end && wt_json_more(js, &p, &p))
 		;
 	if (!memcmp(p, l->text, l->n))
 		return p + l->n;
+	word = js->lenient ? wt_json_lenient_word(js, &p) : 0;
+	if (word) {
+		wt_json_repaired(js);
+		return p + word;
+	}
 	for (size_t i = 0; i < l->n && *p == (uint8_t)l->text[i]; i++)
 		p++;
 	unexpected(js, p, "expected a value");
@@ -412,7 +430,8 @@ static int skip_nested(struct wt_json *js, const uint8_t *p, int rest)
 {
 	struct nest n = {.word = 1, .depth = (uint32_t)rest};
 	const uint8_t *q;
-	int sound;
+	int sound, comma = 0;
+	size_t word;
 
 	if (rest)
 		goto after;
@@ -420,7 +439,8 @@ value:
 	p = skip_space(js, p);
 	switch (value_kind[*p]) {
 	case WT_JSON_STRING:
-		p = skip_string(js, p + 1);
+		p = skip_string(js, p + 1,
+				(enum wt_json_where)(n.depth ? n.word & 1 : js->in_object));
 		if (!p)
 			return js->error;
 		p++;
@@ -453,6 +473,15 @@ value:
 		p++;
 		break;
 	case 0:
+		if (js->lenient && (word = wt_json_lenient_word(js, &p))) {
+			wt_json_repaired(js);
+			p += word;
+			break;
+		}
+		if (js->lenient && *p == ']' && comma && n.depth && !(n.word & 1)) {
+			wt_json_repaired(js);
+			goto after;
+		}
 		return unexpected(js, p, "expected a value");
 	default:
 		p = skip_literal(js, p);
@@ -468,8 +497,10 @@ after:
 	p = skip_space(js, p);
 	if (*p == ',') {
 		p++;
-		if (!(n.word & 1))
+		if (!(n.word & 1)) {
+			comma = 1;
 			goto value;
+		}
 		p = skip_space(js, p);
 		goto key;
 	}
@@ -480,9 +511,13 @@ after:
 	p++;
 	goto after;
 key:
+	if (*p == '}' && js->lenient) { /* behind a comma */
+		wt_json_repaired(js);
+		goto after;
+	}
 	if (*p != '"')
 		return unexpected(js, p, "expected a key");
-	p = skip_string(js, p + 1);
+	p = skip_string(js, p + 1, WT_JSON_IN_KEY);
 	if (!p)
 		return js->error;
 	p = skip_space(js, p + 1);
@@ -504,13 +539,24 @@ int wt_json_skip_rest(struct wt_json *js)
 
 /* ---- reading ---- */
 
+/* The kind of the value at js->p; 0: no value. */
+static inline int kind_here(struct wt_json *js)
+{
+	if (js->lenient && wt_json_lenient_word(js, &js->p))
+		return WT_JSON_NULL;
+	return value_kind[*js->p];
+}
+
 int wt_json_peek(struct wt_json *js)
 {
+	int kind;
+
 	if (js->error)
 		return js->error;
 	js->p = skip_space(js, js->p);
-	if (value_kind[*js->p])
-		return value_kind[*js->p];
+	kind = kind_here(js);
+	if (kind)
+		return kind;
 	if (js->p == js->end && js->ended && !wt_source_fault(js->src)->text[0])
 		return WT_JSON_END;
 	return unexpected(js, js->p, "expected a value");
@@ -567,35 +613,50 @@ int wt_json_item(struct wt_json *js)
 {
 	int rc = step(js, ']', "expected ',' or ']'");
 
-	if (rc > 0 && !value_kind[*js->p])
-		return unexpected(js, js->p, "expected a value");
-	return rc;
+	js->in_object = 0;
+	if (rc <= 0 || kind_here(js))
+		return rc;
+	if (js->lenient && *js->p == ']') {
+		wt_json_repaired(js);
+		js->p++;
+		js->first = 0;
+		return 0;
+	}
+	return unexpected(js, js->p, "expected a value");
 }
 
 /* The string whose text starts at `from` and that is not closed within the window, or has escapes. */
-static int read_string_slow(struct wt_json *js, const uint8_t *from, struct wt_json_text *ret)
+static int read_string_slow(struct wt_json *js, const uint8_t *from, struct wt_json_text *ret,
+			    enum wt_json_where where)
 {
 	int escaped = 0;
-	const uint8_t *p = string_end(js, &from, from, &escaped);
+	const uint8_t *p = string_end(js, &from, from, &escaped, where);
+	char *text = (char *)from;
+	size_t n;
 
 	if (!p)
 		return js->error;
-	ret->s = (const char *)from;
-	ret->n = (size_t)(p - from);
-	if (escaped)
-		ret->n = wt_json_unescape((uint8_t *)from, ret->n);
+	n = (size_t)(p - from);
+	/* What may be read again must stay as it is. */
+	text = escaped && js->mark ? wt_region_copy(&js->aside, (const char *)from, n)
+				   : (char *)from;
+	if (!text)
+		return set_error(js, WT_E_NOMEM, from, "out of memory");
+	ret->s = text;
+	ret->n = escaped ? wt_json_unescape((uint8_t *)text, n) : n;
 	js->p = p + 1;
 	return 0;
 }
 
 /* The string whose quote is at p. */
 static inline __attribute__((always_inline)) int read_string(struct wt_json *js, const uint8_t *p,
-							     struct wt_json_text *ret)
+							     struct wt_json_text *ret,
+							     enum wt_json_where where)
 {
 	const uint8_t *end = plain_end(p + 1);
 
-	if (*end != '"')
-		return read_string_slow(js, p + 1, ret);
+	if (*end != '"' || js->lenient)
+		return read_string_slow(js, p + 1, ret, where);
 	ret->s = (const char *)p + 1;
 	ret->n = (size_t)(end - p - 1);
 	js->p = end + 1;
@@ -609,7 +670,8 @@ int wt_json_string(struct wt_json *js, struct wt_json_text *ret)
 	if (js->error)
 		return js->error;
 	p = skip_space(js, js->p);
-	return *p == '"' ? read_string(js, p, ret) : unexpected(js, p, "expected a string");
+	return *p == '"' ? read_string(js, p, ret, (enum wt_json_where)js->in_object)
+			 : unexpected(js, p, "expected a string");
 }
 
 int wt_json_key(struct wt_json *js, struct wt_json_text *ret_key)
@@ -619,9 +681,15 @@ int wt_json_key(struct wt_json *js, struct wt_json_text *ret_key)
 
 	if (rc <= 0)
 		return rc;
+	if (*js->p == '}' && js->lenient) {
+		wt_json_repaired(js);
+		js->p++;
+		return 0;
+	}
 	if (*js->p != '"')
 		return unexpected(js, js->p, "expected a key");
-	rc = read_string(js, js->p, ret_key);
+	rc = read_string(js, js->p, ret_key, WT_JSON_IN_KEY);
+	js->in_object = 1;
 	if (rc)
 		return rc;
 	p = js->p;
@@ -631,7 +699,7 @@ int wt_json_key(struct wt_json *js, struct wt_json_text *ret_key)
 		for (;;) {
 			if (p < js->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 				p++;
-			else if (p < js->end || !more(js, &key, &p))
+			else if (p < js->end || !wt_json_more(js, &key, &p))
 				break;
 		}
 		ret_key->s = (const char *)key;
@@ -679,10 +747,11 @@ int wt_json_scalar(struct wt_json *js, struct wt_json_text *ret)
 
 	if (js->error)
 		return js->error;
-	p = js->p = skip_space(js, js->p);
-	kind = value_kind[*p];
+	js->p = skip_space(js, js->p);
+	kind = kind_here(js);
+	p = js->p;
 	if (kind == WT_JSON_STRING)
-		rc = read_string(js, p, ret);
+		rc = read_string(js, p, ret, (enum wt_json_where)js->in_object);
 	else if (kind == WT_JSON_NUMBER)
 		rc = read_number(js, p, ret);
 	else
@@ -751,6 +820,7 @@ struct wt_json *wt_json_new(struct wt_source *src, size_t window_bytes)
 	}
 	memset(js->buf, 0, PAD_BYTES);
 	js->p = js->end = js->buf;
+	js->mark_at = -1;
 	return js;
 }
 

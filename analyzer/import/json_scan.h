@@ -32,7 +32,7 @@ enum wt_json_kind {
 	WT_JSON_NUMBER,
 	WT_JSON_TRUE,
 	WT_JSON_FALSE,
-	WT_JSON_NULL,
+	WT_JSON_NULL, /* a lenient reading: also a bare NaN or infinity */
 };
 
 /* `window_bytes` 0 = the usual size; tests use small ones. NULL: no memory. The source stays the caller's. */
@@ -66,6 +66,35 @@ int wt_json_finish(struct wt_json *js);
  */
 void wt_json_keep(struct wt_json *js, struct wt_json_text *texts, size_t n);
 void wt_json_drop(struct wt_json *js);
+
+/*
+ * Bad text. Mark a value before reading it (behind wt_json_item() or wt_json_key()); when reading it fails, each
+ * wt_json_retry() that returns 1 stands at its beginning again, with an error less and more let pass (json_lenient.c
+ * says what). While there is a mark, decoded strings come from memory that wt_json_drop() gives back.
+ *
+ *	wt_json_mark(js);
+ *	do
+ *		rc = read_value(js);
+ *	while (rc < 0 && wt_json_retry(js));
+ *
+ * A value whose retries fail too can be given up: wt_json_resync() goes on to the next one.
+ */
+void wt_json_mark(struct wt_json *js);
+void wt_json_unmark(struct wt_json *js); /* no longer: text behind the last mark is not kept */
+int wt_json_retry(struct wt_json *js);
+/* 1 if the marked value was accepted by a retry only; its repairs count from then. */
+int wt_json_was_repaired(struct wt_json *js);
+/*
+ * In a list of objects, after an error: steps to the next object whose first key is one of an item's, or to the end of
+ * the list. 1 if that comes next, 2 if text was stepped over (wt_json_item() comes next), else 0 and the error is as it
+ * was. in_array: the list is the
+ * outermost value. is_key: whether a key is one of an item's, or one that can follow the list.
+ */
+int wt_json_resync(struct wt_json *js, int in_array,
+		   int (*is_key)(struct wt_json_text key, int of_item));
+/* Faults let pass so far; and the first of all that were let pass or stepped over (text "" = none). */
+uint64_t wt_json_repairs(const struct wt_json *js);
+const struct wt_diag *wt_json_fault(const struct wt_json *js);
 
 /* The error: -WT_E_TRUNCATED (text or file ends too early), -WT_E_CORRUPT, -WT_E_LIMIT, -WT_E_IO, -WT_E_NOMEM. */
 int wt_json_error(const struct wt_json *js);

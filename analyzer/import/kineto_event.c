@@ -112,6 +112,11 @@ uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps)
 	return ps->seen;
 }
 
+int wt_kineto_has_phase(const struct wt_kineto_parser *ps)
+{
+	return ps->ev.ph && ps->ev.ph != '?';
+}
+
 static const struct field *find_field(const struct wt_kineto_parser *ps, struct wt_json_text key)
 {
 	if (!key.n)
@@ -269,8 +274,10 @@ static int read_time(struct wt_kineto_parser *ps, int64_t *ret_ns, uint32_t flag
 	struct wt_json_text t;
 	int rc = scalar(ps->js, &t);
 
-	if (rc <= 0)
+	if (rc <= 0) { /* null, NaN: there is a time, and it is no use */
+		ps->ev.flags |= WT_KINETO_BAD_TIME;
 		return rc;
+	}
 	if (wt_decimal_us_to_ns(t.s, t.n, ret_ns))
 		ps->ev.flags |= WT_KINETO_BAD_TIME;
 	else

@@ -55,6 +55,9 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 /* Objects seen so far that have a phase or a category, i.e. that are trace events at all. */
 uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps);
 
+/* 1 if the event read last said what it is (ph). */
+int wt_kineto_has_phase(const struct wt_kineto_parser *ps);
+
 /* A number, or a string that holds one: 1 and its value; 0 if it is something else (skipped); or an error. */
 int wt_kineto_integer(struct wt_json *js, uint64_t *ret);
 

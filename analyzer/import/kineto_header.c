@@ -2,6 +2,7 @@
 /* See kineto_header.h. Values of an unexpected kind are skipped: a header may lack anything. */
 #include "import/kineto_header.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,12 +161,26 @@ static int read_host(struct wt_kineto_header *h, struct wt_json *js)
 	return rc;
 }
 
+/* All times of the file count from here. Also kept as text: it tells which release wrote the file. */
+static int read_base(struct wt_kineto_header *h, struct wt_json *js)
+{
+	char text[32];
+	uint64_t v;
+	int rc = wt_kineto_integer(js, &v);
+
+	if (rc > 0 && v <= INT64_MAX) {
+		h->base_ns = (int64_t)v;
+		snprintf(text, sizeof(text), "%lld", (long long)h->base_ns);
+		wt_builder_environment(h->b, h->process, "baseTimeNanoseconds", text);
+	}
+	return rc < 0 ? rc : 0;
+}
+
 int wt_kineto_header_key(struct wt_kineto_header *h, struct wt_json *js, struct wt_json_text key)
 {
 	static const char *const environment[] = {
 		"cuda_driver_version", "cuda_runtime_version", "cupti_version",
 		"hip_driver_version",  "hip_runtime_version",  "roctracer_version",
-		"baseTimeNanoseconds",
 	};
 
 	for (size_t i = 0; i < sizeof(environment) / sizeof(*environment); i++)
@@ -181,6 +196,8 @@ int wt_kineto_header_key(struct wt_kineto_header *h, struct wt_json *js, struct 
 	}
 	if (is(key, "host_name"))
 		return read_host(h, js);
+	if (is(key, "baseTimeNanoseconds"))
+		return read_base(h, js);
 	if (is(key, "schemaVersion"))
 		h->recognised = 1;
 	return wt_json_skip(js);

@@ -21,6 +21,7 @@ struct wt_kineto_header {
 	uint16_t process;
 	int64_t rank, world; /* -1, 0 = not said */
 	uint32_t host;	     /* builder's string */
+	int64_t base_ns;     /* times are relative to it; 0 = they are not */
 	struct wt_kineto_device *devices;
 	size_t ndevices, devices_room;
 	int recognised; /* a key that only such files have was there */

@@ -6,37 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 #define REPLACEMENT "\xef\xbf\xbd"
-
-/* The length of the UTF-8 sequence at s, 0 if it is not one (overlong, surrogate, too high, cut). */
-static unsigned utf8_length(const unsigned char *s)
-{
-	static const struct {
-		unsigned char lead, mask, low, high; /* first byte; the range of the second */
-		unsigned n;
-	} forms[] = {
-		{0xc2, 0xe0, 0x80, 0xbf, 2}, {0xe0, 0xff, 0xa0, 0xbf, 3},
-		{0xed, 0xff, 0x80, 0x9f, 3}, {0xe1, 0xf0, 0x80, 0xbf, 3},
-		{0xf0, 0xff, 0x90, 0xbf, 4}, {0xf4, 0xff, 0x80, 0x8f, 4},
-		{0xf1, 0xfc, 0x80, 0xbf, 4},
-	};
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] == 0xc0 || s[0] == 0xc1 || s[0] > 0xf4)
-		return 0;
-	for (unsigned i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if ((s[0] & forms[i].mask) != (forms[i].lead & forms[i].mask))
-			continue;
-		if (s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		for (unsigned k = 2; k < forms[i].n; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].n;
-	}
-	return 0;
-}
 
 static void quoted(struct wt_strbuf *out, const char *text)
 {
@@ -46,7 +18,7 @@ static void quoted(struct wt_strbuf *out, const char *text)
 	wt_strbuf_addc(out, '"');
 	while (*s) {
 		const char *special = strchr(plain, *s);
-		unsigned n = utf8_length(s);
+		unsigned n = wt_utf8_length(s);
 
 		if (special) {
 			wt_strbuf_addc(out, '\\');
@@ -165,7 +137,7 @@ void wt_text_name(struct wt_strbuf *out, const char *text, unsigned most)
 	unsigned columns = 0;
 
 	while (*s) {
-		unsigned n = utf8_length(s);
+		unsigned n = wt_utf8_length(s);
 
 		if (++columns > most - 3 && strlen((const char *)s) > 3) {
 			wt_strbuf_adds(out, "...");

@@ -298,6 +298,12 @@ void wt_builder_environment(struct wt_builder *b, uint16_t process, const char *
 			    .value = wt_builder_cstring(b, value),
 			    .process = process};
 
+	for (size_t i = b->environment.n; i && b->environment.rows[i - 1].process == process; i--) {
+		if (b->environment.rows[i - 1].key == row.key) {
+			b->environment.rows[i - 1].value = row.value;
+			return;
+		}
+	}
 	PUSH(b, environment, MOST_U32, row);
 }
 

@@ -53,6 +53,7 @@ void wt_builder_range(struct wt_builder *b, const struct wt_range *range);
 int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *c);
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole);
 void wt_builder_count(struct wt_builder *b, const struct wt_count *count);
+/* One value a key and process: a later one takes its place. */
 void wt_builder_environment(struct wt_builder *b, uint16_t process, const char *key,
 			    const char *value);
 /* One sentence for the report's notes; equal ones are kept once. */

@@ -128,6 +128,54 @@ static int dangling(const struct wt_builder *b)
 	return 0;
 }
 
+/* Files whose times are relative to a base of their own. */
+static int64_t base_of(const struct wt_builder *b, uint16_t process)
+{
+	uint32_t input = b->processes.rows[process].input;
+
+	return input < b->inputs.n ? b->inputs.rows[input].base_ns : 0;
+}
+
+static void shift(int64_t *start_ns, int64_t *end_ns, int64_t by_ns)
+{
+	if (__builtin_add_overflow(*start_ns, by_ns, start_ns) ||
+	    __builtin_add_overflow(*end_ns, by_ns, end_ns)) {
+		*start_ns = INT64_MAX; /* out of range for whoever checks it */
+		*end_ns = INT64_MAX;
+	}
+}
+
+static void add_bases(struct wt_builder *b)
+{
+	int any = 0;
+
+	for (size_t i = 0; i < b->inputs.n; i++)
+		any |= b->inputs.rows[i].base_ns != 0;
+	if (!any)
+		return;
+	for (size_t i = 0; i < b->ops.n; i++) {
+		struct wt_op *op = &b->ops.rows[i];
+
+		if (!(op->flags & WT_OP_UNTIMED))
+			shift(&op->start_ns, &op->end_ns, base_of(b, op->process));
+	}
+	for (size_t i = 0; i < b->calls.n; i++) {
+		struct wt_call *c = &b->calls.rows[i];
+
+		shift(&c->start_ns, &c->end_ns, base_of(b, c->process));
+	}
+	for (size_t i = 0; i < b->ranges.n; i++) {
+		struct wt_range *r = &b->ranges.rows[i];
+
+		shift(&r->start_ns, &r->end_ns, base_of(b, r->process));
+	}
+	for (size_t i = 0; i < b->holes.n; i++) {
+		struct wt_hole *h = &b->holes.rows[i];
+
+		shift(&h->start_ns, &h->end_ns, base_of(b, h->process));
+	}
+}
+
 static int cmp(int64_t a, int64_t b)
 {
 	return (a > b) - (a < b);
@@ -347,6 +395,7 @@ static int arrange(struct wt_builder *b)
 		return b->error ? -b->error : -WT_E_NOMEM;
 	if (dangling(b))
 		return -WT_E_CORRUPT;
+	add_bases(b);
 	check_ops(b);
 	check_calls(b);
 	check_collectives(b);

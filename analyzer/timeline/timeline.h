@@ -212,7 +212,9 @@ struct wt_input {
 	uint8_t damaged;
 	int64_t damage_offset; /* -1 */
 	uint32_t damage_text;
-	uint64_t lost_packets, lost_bytes, lost_events, repairs;
+	uint64_t lost_packets, lost_bytes, lost_events;
+	uint64_t repairs; /* faults of the text that took nothing away */
+	int64_t base_ns;  /* was added to all times of the file; 0 = they are as it has them */
 };
 
 struct wt_timeline {

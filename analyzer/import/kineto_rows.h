@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of an event: rows of the builder, in the process, device, stream and thread it belongs to. The rules
+ * stand at the top of import_kineto.c.
+ */
+#ifndef WT_KINETO_ROWS_H
+#define WT_KINETO_ROWS_H
+
+#include "base/map.h"
+#include "import/kineto_event.h"
+#include "import/kineto_header.h"
+
+#define WT_KINETO_MAX_DEVICES 4096u
+
+/* A row that waits for the end of the file. */
+struct wt_kineto_late {
+	struct wt_op op;
+	struct wt_collective coll; /* .name 0: no collective */
+	uint32_t group_ranks;	   /* string: "[0, 1]" */
+	int64_t rank;		   /* as the row says; -1 = not said */
+	int64_t peer;		   /* of a send or receive, by rank in the job; -1 = not said */
+	int has_seq;
+};
+struct wt_kineto_name {
+	int64_t pid, tid;
+	uint32_t name;
+	int is_process;
+};
+
+struct wt_kineto {
+	struct wt_builder *b;
+	struct wt_json *js;
+	struct wt_kineto_parser *ps;
+	struct wt_kineto_header header;
+	uint32_t input;
+	uint16_t process;
+	int64_t main_pid;
+	int has_main;
+	int64_t first_ns; /* earliest start above zero of all rows */
+	uint64_t untimed;
+	struct wt_map devices, threads, calls, seqs;
+	uint16_t device_list[WT_KINETO_MAX_DEVICES]; /* builder's indices, in order of appearance */
+	size_t ndevices;
+	int has_events;	   /* there was an array of events */
+	int is_array;	   /* without a header around it */
+	uint64_t nitems;   /* of it */
+	uint64_t lost;	   /* events given up */
+	uint64_t between;  /* faults between them */
+	uint64_t bad_text; /* names that are not UTF-8 */
+	int64_t bad_text_at;
+	uint32_t checked; /* names with an id below were looked at */
+	struct wt_kineto_late *late;
+	size_t nlate, late_room;
+	struct wt_kineto_name *names;
+	size_t nnames, names_room;
+	int error; /* our own, beside the scanner's: -WT_E_NOMEM, -WT_E_LIMIT */
+};
+
+/* Takes one event: 0, -WT_E_NOMEM or -WT_E_LIMIT (more than WT_KINETO_MAX_DEVICES). */
+int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev);
+/* After all events: those set aside; which of them have lost their times, and the collectives' numbers. */
+int wt_kineto_deliver_late(struct wt_kineto *k);
+/* After all events: names of processes and threads, now that it is known who is who. */
+void wt_kineto_apply_names(struct wt_kineto *k);
+
+#endif
