@@ -25,6 +25,6 @@ $(O)/libwt_analyzer.a: $(AN_OBJS)
 $(O)/warptap: $(CMD_OBJS) $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	$(if $(filter 0,$(V)),@echo "  LD    $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJS) -Wl,--start-group $(O)/libwt_analyzer.a $(O)/libwt_proto.a -Wl,--end-group \
-		-lprotobuf-c -lzstd -lisal -lm
+		-lprotobuf-c -lzstd -lisal -lsqlite3 -lm
 
 ALL += $(O)/warptap

@@ -40,39 +40,52 @@ const char *wt_importer_formats(void)
 	return text;
 }
 
-/* In a word, what the first bytes look like: for whoever gave us the wrong file. */
-static const char *looks_like(const uint8_t *head, size_t n)
+struct likeness {
+	const char *magic, *name;
+	size_t n;
+	const char *instead; /* what to do; %s = the path. NULL: nothing can be said */
+};
+
+/* What the first bytes look like: for whoever gave us the wrong file. */
+static const struct likeness *looks_like(const uint8_t *head, size_t n)
 {
-	static const struct {
-		const char *magic, *name;
-		size_t n;
-	} known[] = {
-		{"SQLite format 3", "an SQLite database", 15},
-		{"\x28\xb5\x2f\xfd", "zstd data that is no trace", 4},
-		{"\x1f\x8b", "gzip data", 2},
-		{"PK\x03\x04", "a zip archive", 4},
+	static const struct likeness known[] = {
+		{"NVIDIA Tegra Profiler Report", "an Nsight Systems report", 28,
+		 "it is converted by `nsys export --type sqlite %s`"},
+		{"\x28\xb5\x2f\xfd", "zstd data that is no trace", 4, NULL},
+		{"\x1f\x8b", "gzip data", 2, NULL},
+		{"PK\x03\x04", "a zip archive", 4, NULL},
 		{"\x7f"
 		 "ELF",
-		 "a program or library", 4},
-		{"version http", "a Git LFS pointer instead of the file", 12},
+		 "a program or library", 4, NULL},
+		{"version http", "a Git LFS pointer instead of the file", 12,
+		 "fetch it with `git lfs pull`"},
 	};
+	static const struct likeness binary = {"", "binary data", 0, NULL},
+				     text = {"", "text", 0, NULL};
 
 	for (size_t i = 0; i < COUNT(known); i++)
 		if (n >= known[i].n && !memcmp(head, known[i].magic, known[i].n))
-			return known[i].name;
+			return &known[i];
 	for (size_t i = 0; i < n && i < 4096; i++)
 		if ((head[i] < ' ' && !strchr("\t\n\v\f\r\033", head[i])) || !head[i])
-			return "binary data";
-	return "text";
+			return &binary;
+	return &text;
 }
 
 static int refuse(struct wt_source *src, const uint8_t *head, size_t n, struct wt_diag *diag)
 {
 	const struct wt_diag *fault = wt_source_fault(src);
+	const struct likeness *like = looks_like(head, n);
+	char what[300] = "";
 
+	if (n && like->instead) {
+		snprintf(what, sizeof(what), like->instead, wt_source_path(src));
+		return wt_fail(diag, WT_E_FORMAT, 0, "%s: %s", like->name, what);
+	}
 	if (n)
 		return wt_fail(diag, WT_E_FORMAT, 0, "not a trace: expected a %s, found %s",
-			       wt_importer_formats(), looks_like(head, n));
+			       wt_importer_formats(), like->name);
 	if (fault->text[0])
 		return wt_fail(diag, WT_E_FORMAT, fault->offset,
 			       "nothing readable: %.200s; expected a %s", fault->text,

@@ -99,7 +99,11 @@ struct wt_call {
 };
 
 /* Named spans of the host (annotations, steps). */
-enum wt_range_kind { WT_RANGE_USER = 1, WT_RANGE_STEP };
+enum wt_range_kind {
+	WT_RANGE_USER = 1,
+	WT_RANGE_STEP,
+	WT_RANGE_OS, /* a call into the system's libraries (Nsight's OS runtime): waiting, reading */
+};
 struct wt_range {
 	int64_t start_ns, end_ns;
 	uint32_t name, thread;

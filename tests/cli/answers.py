@@ -53,10 +53,11 @@ def check_shape(i, r):
           f"{i}: this file counts nothing, the report says it does")
 
 
-kineto = [row for row in rows("MANIFEST.tsv") if row["kind"] == "kineto"]
-check(len(kineto) == 46, f"{len(kineto)} Kineto files in the manifest, 46 expected")
+files = {kind: [row for row in rows("MANIFEST.tsv") if row["kind"] == kind] for kind in ("kineto", "nsys-sqlite")}
+for kind, expected in (("kineto", 46), ("nsys-sqlite", 11)):
+    check(len(files[kind]) == expected, f"{len(files[kind])} files of {kind} in the manifest, {expected} expected")
 empty = 0
-for row in kineto:
+for row in files["kineto"] + files["nsys-sqlite"]:
     i, r = row["id"], report(row)
     if not r:
         continue
@@ -78,7 +79,7 @@ for row in kineto:
             got = sum(k[key] for k in kernels)
             slack = 0.1 if "." in row[column] else 0.5
             check(abs(got / 1000 - float(row[column])) <= slack, f"{i}: {key} {got} ns, {row[column]} us expected")
-check(empty == 8, f"{empty} files hold no device records, 8 expected")
+check(empty == 11, f"{empty} files hold no device records, 11 expected")
 
 answers = rows("ANSWERS.tsv")
 check(len(answers) == 8, f"{len(answers)} answers, 8 expected")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check: fast
-# `warptap report --json` on public traces against known answers: eight sweeps to the nanosecond, all 46 Kineto files.
+# `warptap report --json` on public traces against known answers: eight sweeps to the nanosecond, all 46 Kineto files
+# and the 11 of Nsight Systems.
 set -u
 bin=${BUILD:-build}/warptap
 traces=../shared/traces
