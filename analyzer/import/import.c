@@ -51,15 +51,15 @@ static const struct likeness *looks_like(const uint8_t *head, size_t n)
 {
 	static const struct likeness known[] = {
 		{"NVIDIA Tegra Profiler Report", "an Nsight Systems report", 28,
-		 "it is converted by `nsys export --type sqlite %s`"},
+		 "expected its export: `nsys export --type sqlite %s`"},
 		{"\x28\xb5\x2f\xfd", "zstd data that is no trace", 4, NULL},
 		{"\x1f\x8b", "gzip data", 2, NULL},
 		{"PK\x03\x04", "a zip archive", 4, NULL},
 		{"\x7f"
 		 "ELF",
 		 "a program or library", 4, NULL},
-		{"version http", "a Git LFS pointer instead of the file", 12,
-		 "fetch it with `git lfs pull`"},
+		{"version http", "a Git LFS pointer", 12,
+		 "expected what `git lfs pull` fetches for %s"},
 	};
 	static const struct likeness binary = {"", "binary data", 0, NULL},
 				     text = {"", "text", 0, NULL};
@@ -81,7 +81,7 @@ static int refuse(struct wt_source *src, const uint8_t *head, size_t n, struct w
 
 	if (n && like->instead) {
 		snprintf(what, sizeof(what), like->instead, wt_source_path(src));
-		return wt_fail(diag, WT_E_FORMAT, 0, "%s: %s", like->name, what);
+		return wt_fail(diag, WT_E_FORMAT, 0, "found %s, %s", like->name, what);
 	}
 	if (n)
 		return wt_fail(diag, WT_E_FORMAT, 0, "not a trace: expected a %s, found %s",

@@ -231,8 +231,9 @@ int wt_nsys_db_open(struct wt_nsys_db **ret, const char *path, const void *bytes
 	}
 	if (read_header(path, bytes, n, header, &size)) {
 		wt_nsys_db_close(d);
-		return wt_fail(diag, WT_E_FORMAT, 0,
-			       "an SQLite database shorter than its 100 bytes of header");
+		return wt_fail(
+			diag, WT_E_FORMAT, 0,
+			"found an SQLite database shorter than the 100 bytes of header expected");
 	}
 	*ret_missing = missing_bytes(header, size);
 	rc = connect(d, path, bytes, n, 0);

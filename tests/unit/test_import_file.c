@@ -95,7 +95,7 @@ static void test_refused(void **state)
 		{"", 0, "an empty file: expected a "},
 		{"hello, this is text\n", 20, "found text"},
 		{"\x00\x01\x02\x80\xff", 5, "found binary data"},
-		{"SQLite format 3\0xxxx", 20, "an SQLite database shorter"},
+		{"SQLite format 3\0xxxx", 20, "found an SQLite database shorter"},
 		{"\x7f"
 		 "ELF\x02",
 		 5, "found a program or library"},
