@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The gates: everything in this process that asks for a driver, NCCL or CUPTI function by name passes here. dlsym and
+ * The gates: everything in this process that asks for a driver, NCCL, cuBLAS or CUPTI function by name passes here. dlsym and
  * dlvsym are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time included.
  *
  *   RTLD_NEXT, _DEFAULT passed on by a jump, so that the caller's own address decides what is meant. Compiled as a
@@ -35,6 +35,8 @@ static void *wrapper(uint32_t id)
 {
 	static void *const *const wrappers[] = {[WT_LIB_CUDA] = wt_wrappers_cuda,
 						[WT_LIB_NCCL] = wt_wrappers_nccl,
+						[WT_LIB_CUBLAS] = wt_wrappers_cublas,
+						[WT_LIB_CUBLASLT] = wt_wrappers_cublas,
 						[WT_LIB_CUPTI] = wt_wrappers_cupti};
 
 	return wrappers[wt_hooks[id].library][id];
@@ -118,6 +120,8 @@ struct route wt_gate_dlsym(void *handle, const char *name)
 	id = wanted(name);
 	if (!id)
 		return pass;
+	/* Every cuBLAS has a runtime of its own, which asks for the driver here before it makes a handle. */
+	wt_real_blas_twins();
 	if (is_scope(handle))
 		return has_real(id) ? pass : (struct route){NULL, 1};
 	return route(id, handle, wt_next_dlsym(handle, name));

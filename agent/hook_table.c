@@ -15,6 +15,7 @@ const struct wt_hook wt_hooks[WT_ID_END] = {
 	{#n_, v_, WT_KIND_##k_, WT_LIB_##l_, pt_, BASE_LEN(n_, pt_)},
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
+#include WT_HOOKS_CUBLAS
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 };

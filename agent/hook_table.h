@@ -16,6 +16,7 @@ enum wt_hook_id {
 #define WT_ROW(form_, pt_, l_, k_, v_, n_, p_, a_, f_, t_) WT_ID_##n_,
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
+#include WT_HOOKS_CUBLAS
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 	WT_ID_END
@@ -39,12 +40,13 @@ enum wt_kind {
 	WT_KIND_MODULE,
 	WT_KIND_GRAPH,
 	WT_KIND_COMM,
-	WT_KIND_CONTEXT
+	WT_KIND_CONTEXT,
+	WT_KIND_GEMM
 };
 /* In memory. WT_UNROWED: done at level count, where no row is kept; UNROWED of trace.proto in the file. */
 enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT, WT_UNROWED };
 
-enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL, WT_LIB_CUPTI };
+enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL, WT_LIB_CUBLAS, WT_LIB_CUBLASLT, WT_LIB_CUPTI };
 
 struct wt_hook {
 	const char *name; /* ABI name, as exported */

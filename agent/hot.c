@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The rare half of the hot path: first call of a thread, chunk full, pool empty, failed or captured calls, unknown
- * context, very long calls; and the bracket around NCCL calls. Job threads; errno is kept; no lock.
+ * context, very long calls; and the bracket around calls of NCCL and cuBLAS. Job threads; errno is kept; no lock.
  */
 #define _GNU_SOURCE
 #include "hot.h"
@@ -183,14 +183,14 @@ uint32_t wt_ask_capture(uint64_t stream)
 	return r == CUDA_SUCCESS && status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? WT_REC_CAPTURED : 0;
 }
 
-/* ---- NCCL's bracket ---- */
+/* ---- the bracket around library calls ---- */
 
-void wt_library_enter(struct wt_tls *t, struct wt_rec *row)
+void wt_library_enter(struct wt_tls *t, struct wt_rec *row, uint32_t inside)
 {
 	if (row->stream && wt_captures())
 		row->flags |= (uint16_t)wt_ask_capture(row->stream);
 	t->library = 1;
-	t->inherit = WT_REC_IN_NCCL | WT_REC_PARENT_AHEAD;
+	t->inherit = (uint16_t)(inside | WT_REC_PARENT_AHEAD);
 	t->children_from = wt_row_seq(t);
 	row->start_tsc = wt_tsc();
 }
@@ -203,7 +203,7 @@ static void adopt_children(struct wt_tls *t, struct wt_rec *row)
 	uint64_t n = children < here ? children : here;
 
 	for (uint64_t i = 1; i <= n; i++)
-		if (row[-(ptrdiff_t)i].flags & WT_REC_IN_NCCL)
+		if (row[-(ptrdiff_t)i].flags & (WT_REC_IN_NCCL | WT_REC_IN_BLAS))
 			__atomic_store_n(&row[-(ptrdiff_t)i].parent, (uint32_t)i + 1,
 					 __ATOMIC_RELAXED);
 }

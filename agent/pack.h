@@ -105,7 +105,8 @@ struct wt_pack {
 	uint64_t lost_rows;	       /* rows not written because of that */
 	uint64_t lost_packets;	       /* packets beyond the framing's limit: a bug, counted */
 
-	struct wt_table strings, functions, shapes, streams, threads, comms, execs, ops, events;
+	struct wt_table strings, functions, shapes, gemms, streams, threads, comms, execs, ops,
+		events;
 	struct wt_arena
 		function_ids; /* uint32_t by registry id: a launch row need not look at names again */
 	uint32_t context_segment[WT_CONTEXTS_MAX], context_cupti[WT_CONTEXTS_MAX];

@@ -20,6 +20,7 @@
 #define RULE_EVENT    16u
 #define RULE_RAW      32u /* object is an address */
 #define RULE_BYTES    64u
+#define RULE_GEMM     128u
 
 #define KIND(k_) WARPTAP__V1__COUNT_KIND__COUNT_KIND_##k_
 
@@ -38,6 +39,7 @@ static const uint8_t rule_of_kind[] = {
 	[KIND(FREE)] = RULE_RAW | RULE_BYTES,
 	[KIND(GRAPH)] = RULE_EXEC,
 	[KIND(COMM)] = RULE_COMM,
+	[KIND(GEMM)] = RULE_GEMM,
 };
 
 /* Kinds whose calls have a stream only where the name says so. */
@@ -183,6 +185,35 @@ static uint32_t event_of(struct wt_pack *p, const struct wt_rec *r)
 	return wt_table_id(&p->events, r->object, &like, sizeof(like.handle));
 }
 
+static uint32_t gemm_of(struct wt_pack *p, const struct wt_rec *r)
+{
+	struct wt_gemm like = {
+		.type_a = r->u.gemm.type_a,
+		.type_b = r->u.gemm.type_b,
+		.type_c = r->u.gemm.type_c,
+		.compute = r->u.gemm.compute,
+		.trans = r->u.gemm.ops & 15,
+		.flags = r->u.gemm.ops >> 4,
+		.epilogue = r->u.gemm.epilogue,
+	};
+	size_t same = offsetof(struct wt_gemm, pad) - offsetof(struct wt_gemm, m);
+	uint32_t id;
+
+	if (r->u.gemm.ops & WT_GEMM_GROUPED) { /* sums: see trace.proto */
+		like.m = r->u.gemm.m | (uint64_t)r->u.gemm.n << 32;
+		like.n = r->u.gemm.k | (uint64_t)r->u.gemm.batch << 32;
+		like.k = r->object;
+	} else {
+		like.m = r->u.gemm.m | (r->object & 0xFFFF) << 32;
+		like.n = r->u.gemm.n | (r->object >> 16 & 0xFFFF) << 32;
+		like.k = r->u.gemm.k | (r->object >> 32 & 0xFFFF) << 32;
+		like.batch = r->u.gemm.batch | (r->object >> 48) << 32;
+	}
+	id = wt_table_id(&p->gemms, wt_table_hash(&like.m, same, 0), &like, same);
+	wt_table_use(&p->gemms, id, p->segment);
+	return id;
+}
+
 static uint64_t object_of(struct wt_pack *p, const struct wt_rec *r, uint32_t rule)
 {
 	if (rule & RULE_FUNCTION)
@@ -193,6 +224,8 @@ static uint64_t object_of(struct wt_pack *p, const struct wt_rec *r, uint32_t ru
 		return comm_of(p, r);
 	if (rule & RULE_EVENT)
 		return event_of(p, r);
+	if (rule & RULE_GEMM)
+		return gemm_of(p, r);
 	return rule & RULE_RAW ? r->object : 0;
 }
 
@@ -294,7 +327,7 @@ void wt_pack_collectives(struct wt_pack *p)
 /* CUresults after which the context, or the process, is lost: CUPTI is not asked to wait for it. */
 static int is_sticky(uint32_t kind, int16_t status)
 {
-	if (kind == KIND(COLLECTIVE) || kind == KIND(COMM))
+	if (kind == KIND(COLLECTIVE) || kind == KIND(COMM) || kind == KIND(GEMM))
 		return 0;
 	return status == 214 || status == 700 || status == 702 || status == 710 ||
 	       (status >= 714 && status <= 719);

@@ -30,6 +30,7 @@ int wt_tables_open(struct wt_pack *p)
 		{&p->strings, sizeof(struct wt_str), 1u << 20},
 		{&p->functions, sizeof(struct wt_fun), 1u << 20},
 		{&p->shapes, sizeof(struct wt_shape), 1u << 20},
+		{&p->gemms, sizeof(struct wt_gemm), 1u << 18},
 		{&p->streams, sizeof(struct wt_stream), 1u << 18},
 		{&p->threads, sizeof(struct wt_thread), 1u << 18},
 		{&p->comms, sizeof(struct wt_plain), 1u << 16},
@@ -232,6 +233,38 @@ static void say_shapes(struct wt_pack *p, const uint32_t *ids, size_t n)
 	WT_COLUMN(m, cluster, s[7], n);
 	WT_COLUMN(m, attrs, s[8], n);
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_SHAPES, &m, 0);
+}
+
+static void say_gemms(struct wt_pack *p, const uint32_t *ids, size_t n)
+{
+	Warptap__V1__Gemms m = WARPTAP__V1__GEMMS__INIT;
+	uint64_t **w = p->table_wide;
+	uint32_t **s = p->table_narrow;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wt_gemm *g = wt_table_at(&p->gemms, ids[i]);
+		const uint64_t *size = &g->m;
+		const uint32_t *v = &g->type_a;
+
+		w[0][i] = ids[i];
+		for (size_t k = 0; k < 4; k++)
+			w[k + 1][i] = size[k];
+		for (size_t k = 0; k < 7; k++)
+			s[k][i] = v[k];
+	}
+	WT_COLUMN(m, id, w[0], n);
+	WT_COLUMN(m, m, w[1], n);
+	WT_COLUMN(m, n, w[2], n);
+	WT_COLUMN(m, k, w[3], n);
+	WT_COLUMN(m, batch, w[4], n);
+	WT_COLUMN(m, type_a, s[0], n);
+	WT_COLUMN(m, type_b, s[1], n);
+	WT_COLUMN(m, type_c, s[2], n);
+	WT_COLUMN(m, compute, s[3], n);
+	WT_COLUMN(m, trans, s[4], n);
+	WT_COLUMN(m, flags, s[5], n);
+	WT_COLUMN(m, epilogue, s[6], n);
+	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_GEMMS, &m, 0);
 }
 
 static uint32_t context_device(uint32_t context)
@@ -497,6 +530,7 @@ void wt_pack_say(struct wt_pack *p)
 	say_table(p, &p->ops, say_op_rows);
 	say_table(p, &p->functions, say_functions);
 	say_table(p, &p->shapes, say_shapes);
+	say_table(p, &p->gemms, say_gemms);
 	say_table(p, &p->streams, say_streams);
 	say_table(p, &p->threads, say_threads);
 	say_table(p, &p->comms, say_comms);

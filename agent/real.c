@@ -5,8 +5,8 @@
  * that each jump straight to libc would cut each other off.
  *
  * libcuda is looked up by soname with RTLD_NOLOAD: its own handle sees its own symbols, while the global scope may
- * hold another library's trampolines of the same names. NCCL can lie anywhere: next in the global scope, else in the
- * loaded object that has it.
+ * hold another library's trampolines of the same names. NCCL and cuBLAS can lie anywhere: next in the global scope,
+ * else in the loaded object that has it.
  *
  * wt_real_init() may run before anything else in the process, libraries that replace libc's functions included: it
  * calls none of those.
@@ -202,15 +202,88 @@ static void *find_loaded(const char *symbol, const char *file_prefix)
 	}
 }
 
-static void *find_nccl(const char *name)
+static void *find_linked(const char *name, const char *file_prefix)
 {
 	void *p = wt_quiet_dlsym(RTLD_NEXT, name);
 
 	if (!p)
-		p = find_loaded(name, "libnccl");
+		p = find_loaded(name, file_prefix);
 	if (!p)
 		p = find_loaded(name, "");
 	return p;
+}
+
+static void *find_nccl(const char *name)
+{
+	return find_linked(name, "libnccl");
+}
+
+static void *find_cublas(const char *name)
+{
+	return find_linked(name, "libcublas");
+}
+
+int wt_blas_twins;
+
+struct blas_count {
+	int blas, lt;
+};
+
+static int count_blas(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct blas_count *c = arg;
+	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	base = base ? base + 1 : info->dlpi_name ? info->dlpi_name : "";
+	if (wt_begins(base, "libcublasLt"))
+		c->lt++;
+	else if (wt_begins(base, "libcublas"))
+		c->blas++;
+	return 0;
+}
+
+static int loads(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	*(unsigned long long *)arg = info->dlpi_adds;
+	return 1;
+}
+
+int wt_real_blas_twins(void)
+{
+	static _Atomic(unsigned long long) seen;
+	unsigned long long before = atomic_load_explicit(&seen, memory_order_relaxed), now = before;
+	struct blas_count c = {0, 0};
+
+	if (__atomic_load_n(&wt_blas_twins, __ATOMIC_RELAXED))
+		return 1;
+	dl_iterate_phdr(loads, &now);
+	if (now == before)
+		return 0;
+	dl_iterate_phdr(count_blas, &c);
+	atomic_store_explicit(&seen, now, memory_order_relaxed);
+	if (c.blas > 1 || c.lt > 1)
+		__atomic_store_n(&wt_blas_twins, 1, __ATOMIC_RELAXED);
+	return c.blas > 1 || c.lt > 1;
+}
+
+void *wt_real_of_caller(uint32_t id, const void *caller)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+	void *h, *p = NULL;
+
+	if (dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map && map->l_name &&
+	    *map->l_name) {
+		h = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (h) {
+			p = wt_quiet_dlsym(h, wt_hooks[id].name);
+			dlclose(h); /* it is running: somebody holds it */
+		} else {
+			dlerror();
+		}
+	}
+	/* The program itself, or a caller that got our wrapper from a gate. */
+	return p && !wt_is_ours(p) ? p : wt_real(id);
 }
 
 static _Atomic(void *) cupti_handle;
@@ -260,6 +333,8 @@ static void *find_cupti(const char *name)
 static void *(*const finders[])(const char *) = {
 	[WT_LIB_CUDA] = find_cuda,
 	[WT_LIB_NCCL] = find_nccl,
+	[WT_LIB_CUBLAS] = find_cublas,
+	[WT_LIB_CUBLASLT] = find_cublas,
 	[WT_LIB_CUPTI] = find_cupti,
 };
 
@@ -275,6 +350,13 @@ void *wt_real(uint32_t id)
 	if (p)
 		atomic_store_explicit(&wt_slot[id], p, memory_order_relaxed);
 	return p;
+}
+
+void *wt_real_named(int library, const char *name)
+{
+	void *p = wt_real_init() ? NULL : finders[library](name);
+
+	return p && !wt_is_ours(p) ? p : NULL;
 }
 
 void *wt_real_cuda(const char *name)

@@ -18,6 +18,16 @@ int wt_real_init(void);
 void *wt_cuda_handle(void);
 /* The CUPTI that is ours too, from here on. */
 void wt_real_cupti_is(void *handle);
+/* A function beside the hooked ones, of the library `library` (enum wt_library); NULL = not there. */
+void *wt_real_named(int library, const char *name);
+/*
+ * 1 once two cuBLAS (or two cuBLASLt) have been seen in this process: from then on a call must go to the one its caller
+ * is linked with. Looks again when libraries were loaded since; any thread.
+ */
+int wt_real_blas_twins(void);
+extern int wt_blas_twins __attribute__((visibility("hidden"))); /* the same, for the hot path */
+/* The function of that hook as the object around `caller` would have been bound to without us. */
+void *wt_real_of_caller(uint32_t id, const void *caller);
 /* dlsym with the caller's dlerror state kept: NULL leaves no message behind. */
 void *wt_quiet_dlsym(void *handle, const char *name);
 /* 1 if p is one of the functions this library exports for others. */

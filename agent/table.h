@@ -38,6 +38,11 @@ struct wt_shape {
 	struct wt_item item;
 	uint32_t gx, gy, gz, bx, by, bz, dyn_smem, cluster, attrs, pad;
 };
+struct wt_gemm { /* as Gemms says it */
+	struct wt_item item;
+	uint64_t m, n, k, batch;
+	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue, pad;
+};
 struct wt_stream {
 	struct wt_item item;
 	uint64_t handle;

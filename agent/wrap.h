@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a row of the lists becomes as code. Included by hooks_cuda.c, hooks_nccl.c and
+ * What a row of the lists becomes as code. Included by hooks_cuda.c, hooks_nccl.c, hooks_cublas.c and
  * hooks_cupti.c only.
  *
  *   hook_X    the wrapper (hidden name, so that the gates hand out ours whoever else exports X). HOOK rows record
@@ -20,6 +20,8 @@
 #define WT_MISSING_CUDA	 CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND
 #define WT_RET_NCCL	 wt_nccl_result
 #define WT_MISSING_NCCL	 WT_NCCL_SYSTEM_ERROR
+#define WT_RET_CUBLAS	 wt_blas_status
+#define WT_RET_CUBLASLT	 wt_blas_status
 #define WT_RET_CUPTI	 wt_cupti_result
 #define WT_MISSING_CUPTI 27 /* CUPTI_ERROR_NOT_SUPPORTED */
 

@@ -24,7 +24,7 @@ void wt_jout_int(struct wt_jout *j, const char *key, int64_t v);
 void wt_jout_uint(struct wt_jout *j, const char *key, uint64_t v);
 void wt_jout_bool(struct wt_jout *j, const char *key, int v);
 void wt_jout_null(struct wt_jout *j, const char *key);
-void wt_jout_share(struct wt_jout *j, const char *key, double v); /* 1 is written as 1.0 */
+void wt_jout_share(struct wt_jout *j, const char *key, double v);  /* 1 is written as 1.0 */
 void wt_jout_double(struct wt_jout *j, const char *key, double v); /* null if it is no number */
 /* v, or null if v < 0. */
 void wt_jout_count(struct wt_jout *j, const char *key, int64_t v);

@@ -178,7 +178,8 @@ static void load_functions(struct wt_trace *t, const Warptap__V1__Packet *p)
 		if (!f)
 			return;
 		*f = (struct wt_function){AT(m, name, i), AT(m, module, i), AT(m, regs, i),
-					  AT(m, static_smem, i)};
+					  AT(m, static_smem, i), AT(m, local_bytes, i),
+					  AT(m, max_threads, i)};
 	}
 }
 
@@ -196,6 +197,24 @@ static void load_shapes(struct wt_trace *t, const Warptap__V1__Packet *p)
 		*s = (struct wt_shape){.grid = {AT(m, gx, i), AT(m, gy, i), AT(m, gz, i)},
 				       .block = {AT(m, bx, i), AT(m, by, i), AT(m, bz, i)},
 				       .dyn_smem = AT(m, dyn_smem, i)};
+	}
+}
+
+static void load_gemms(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	const Warptap__V1__Gemms *m = p->gemms;
+	size_t n = COLUMNS(t, m->n_id, m->n_m, m->n_n, m->n_k, m->n_batch, m->n_type_a, m->n_type_b,
+			   m->n_type_c, m->n_compute, m->n_trans, m->n_flags, m->n_epilogue);
+
+	for (size_t i = 0; i < n; i++) {
+		struct wt_gemm_row *g = ROW_FOR(t, gemm_ids, gemms, AT(m, id, i));
+
+		if (!g)
+			return;
+		*g = (struct wt_gemm_row){AT(m, m, i),	    AT(m, n, i),      AT(m, k, i),
+					  AT(m, batch, i),  AT(m, type_a, i), AT(m, type_b, i),
+					  AT(m, type_c, i), AT(m, compute, i), AT(m, trans, i),
+					  AT(m, flags, i),  AT(m, epilogue, i)};
 	}
 }
 
@@ -468,6 +487,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(STRINGS, load_strings),
 	BODY(FUNCTIONS, load_functions),
 	BODY(SHAPES, load_shapes),
+	BODY(GEMMS, load_gemms),
 	BODY(STREAMS, load_streams),
 	BODY(THREADS, load_threads),
 	BODY(COMMS, load_comms),
@@ -523,12 +543,14 @@ void wt_trace_release(struct wt_trace *t)
 {
 	struct wt_map *maps[] = {
 		&t->string_ids,	 &t->function_ids,   &t->shape_ids, &t->stream_ids, &t->thread_ids,
-		&t->context_ids, &t->cupti_contexts, &t->comm_ids,  &t->op_ids,	    &t->exec_ids};
+		&t->context_ids, &t->cupti_contexts, &t->comm_ids,  &t->op_ids,	    &t->exec_ids,
+		&t->gemm_ids};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		wt_map_release(maps[i]);
 	free(t->functions.p);
 	free(t->shapes.p);
+	free(t->gemms.p);
 	free(t->streams.p);
 	free(t->threads.p);
 	free(t->contexts.p);

@@ -84,7 +84,11 @@ struct wt_anchor {
 
 struct wt_function {
 	uint64_t name, module;
-	uint32_t regs, static_smem;
+	uint32_t regs, static_smem, local_bytes, max_threads;
+};
+struct wt_gemm_row { /* of Gemms */
+	uint64_t m, n, k, batch;
+	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue;
 };
 struct wt_stream_row {
 	uint64_t id, handle;
@@ -147,9 +151,10 @@ struct wt_trace {
 	struct wt_map stream_places; /* agent's stream -> index into places */
 	WT_VEC(struct wt_place) places;
 	struct wt_map string_ids, function_ids, shape_ids, stream_ids, thread_ids, context_ids,
-		cupti_contexts, comm_ids, op_ids, exec_ids;
+		cupti_contexts, comm_ids, op_ids, exec_ids, gemm_ids;
 	WT_VEC(struct wt_function) functions;
 	WT_VEC(struct wt_shape) shapes;
+	WT_VEC(struct wt_gemm_row) gemms;
 	WT_VEC(struct wt_stream_row) streams;
 	WT_VEC(struct wt_thread_row) threads;
 	WT_VEC(struct wt_context_row) contexts;
