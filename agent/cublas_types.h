@@ -12,7 +12,7 @@
 struct CUstream_st;
 typedef unsigned int wt_blas_status; /* cublasStatus_t */
 
-#ifndef BLAS_HANDLE /* a test puts the real types here */
+#ifndef BLAS_HANDLE		    /* a test puts the real types here */
 #define BLAS_HANDLE    void *	    /* cublasHandle_t */
 #define BLAS_LT_HANDLE void *	    /* cublasLtHandle_t */
 #define BLAS_LT_DESC   void *	    /* cublasLtMatmulDesc_t */
@@ -47,7 +47,7 @@ enum { /* cublasComputeType_t, likewise */
        WT_COMPUTE_32I = 72
 };
 #define WT_MATH_TF32 3 /* cublasMath_t */
-enum { /* cublasLtMatrixLayoutAttribute_t */
+enum {		       /* cublasLtMatrixLayoutAttribute_t */
        WT_LAYOUT_TYPE = 0,
        WT_LAYOUT_ROWS = 2,
        WT_LAYOUT_COLS = 3,

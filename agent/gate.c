@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The gates: everything in this process that asks for a driver, NCCL, cuBLAS or CUPTI function by name passes here. dlsym and
- * dlvsym are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time included.
+ * The gates: everything in this process that asks for a driver, NCCL, cuBLAS or CUPTI function by name passes here.
+ * dlsym and dlvsym are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time
+ * included.
  *
  *   RTLD_NEXT, _DEFAULT passed on by a jump, so that the caller's own address decides what is meant. Compiled as a
  *                       call it would be ours, and other preloads would find themselves

@@ -3,7 +3,8 @@
  * Turns the forms of hooks_*.def into one: whoever reads the lists defines
  *   WT_ROW(form, pt, library, kind, since, name, params, args, fill, after)
  * includes WT_HOOKS_CUDA, _NCCL, _CUBLAS and/or _CUPTI, and undefines it. form is HOOK, OUT, BOOK, ANY or OWN, for
- * cuBLAS's calls GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the per-thread-stream twin (its stream 0 means the thread's own).
+ * cuBLAS's calls GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the per-thread-stream twin (its stream 0 means the
+ * thread's own).
  * Macro parameters must not share a name with a struct field or with a function parameter in the lists.
  */
 #ifndef WT_HOOK_FORMS_H
@@ -12,7 +13,7 @@
 #define WT_PLAIN	    /* nothing */
 #define WT_HOOKS_CUDA	    "hooks_cuda.def"
 #define WT_HOOKS_NCCL	    "hooks_nccl.def"
-#define WT_HOOKS_CUBLAS    "hooks_cublas.def"
+#define WT_HOOKS_CUBLAS	    "hooks_cublas.def"
 #define WT_HOOKS_CUPTI	    "hooks_cupti.def"
 #define WT_PT_SINCE(since_) ((since_) > 7000 ? (since_) : 7000) /* the twins came with CUDA 7 */
 

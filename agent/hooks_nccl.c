@@ -31,7 +31,7 @@
 			return WT_MISSING_NCCL;                                                    \
 		if (!WT_WANTED(WT_LEAST_##form_))                                                  \
 			return real a_;                                                            \
-		f_ wt_library_enter(&wt_tls, rec, WT_REC_IN_NCCL);                                                 \
+		f_ wt_library_enter(&wt_tls, rec, WT_REC_IN_NCCL);                                 \
 		r = real a_;                                                                       \
 		uint64_t end_tsc = wt_tsc();                                                       \
 		if (wt_level() >= WT_LEVEL_OFF) {                                                  \

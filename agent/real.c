@@ -331,11 +331,8 @@ static void *find_cupti(const char *name)
 }
 
 static void *(*const finders[])(const char *) = {
-	[WT_LIB_CUDA] = find_cuda,
-	[WT_LIB_NCCL] = find_nccl,
-	[WT_LIB_CUBLAS] = find_cublas,
-	[WT_LIB_CUBLASLT] = find_cublas,
-	[WT_LIB_CUPTI] = find_cupti,
+	[WT_LIB_CUDA] = find_cuda,	 [WT_LIB_NCCL] = find_nccl,   [WT_LIB_CUBLAS] = find_cublas,
+	[WT_LIB_CUBLASLT] = find_cublas, [WT_LIB_CUPTI] = find_cupti,
 };
 
 void *wt_real(uint32_t id)

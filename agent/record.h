@@ -25,7 +25,7 @@
 
 #define WT_GEMM_SHARED_A 16u /* one operand for the whole batch */
 #define WT_GEMM_SHARED_B 32u
-#define WT_GEMM_TF32	 64u /* fp32 by way of tf32, by the handle's setting */
+#define WT_GEMM_TF32	 64u  /* fp32 by way of tf32, by the handle's setting */
 #define WT_GEMM_GROUPED	 128u /* sums over groups of different sizes */
 
 struct wt_rec {
@@ -66,10 +66,11 @@ struct wt_rec {
 			uint8_t group; /* depth of groups it was enqueued in */
 		} coll;
 		struct {
-			uint32_t m, n, k, batch; /* low halves; bits 32 to 47 of each in `object`, m lowest */
+			uint32_t m, n, k,
+				batch; /* low halves; bits 32 to 47 of each in `object`, m lowest */
 			uint8_t type_a, type_b, type_c; /* cudaDataType_t; c: of the result */
 			uint8_t compute;		/* cublasComputeType_t */
-			uint8_t ops;			/* transa, transb (2 bits each), WT_GEMM_* */
+			uint8_t ops; /* transa, transb (2 bits each), WT_GEMM_* */
 			uint8_t pad;
 			uint16_t epilogue; /* cublasLtEpilogue_t, 0 = none said */
 		} gemm;			   /* WT_GEMM_GROUPED: collectors/gemm.c */

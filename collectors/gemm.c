@@ -102,8 +102,8 @@ void wt_gemm_fill_lt(struct wt_rec *rec, const void *desc, const void *a, const 
 		     const void *d)
 {
 	static _Atomic(void *) slots[2];
-	lt_getter *layout = (lt_getter *)getter(&slots[0], WT_LIB_CUBLASLT,
-						"cublasLtMatrixLayoutGetAttribute");
+	lt_getter *layout =
+		(lt_getter *)getter(&slots[0], WT_LIB_CUBLASLT, "cublasLtMatrixLayoutGetAttribute");
 	lt_getter *of_desc =
 		(lt_getter *)getter(&slots[1], WT_LIB_CUBLASLT, "cublasLtMatmulDescGetAttribute");
 	int32_t compute = 0, ta = 0, tb = 0;

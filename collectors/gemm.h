@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a matrix product was asked to do, into its row: words of hooks_cublas.def and what they call. Job threads, inside
- * the wrapper, before the real call. Pointers of the job are never followed but for the host arrays of grouped products.
+ * What a matrix product was asked to do, into its row: words of hooks_cublas.def and what they call. Job threads,
+ * inside the wrapper, before the real call. Pointers of the job are never followed but for the host arrays of grouped
+ * products.
  */
 #ifndef WT_GEMM_H
 #define WT_GEMM_H
@@ -12,9 +13,9 @@
 #include "agent/record.h"
 
 /* Sizes have 48 bits: the low 32 in the row's fields, the rest in `object`. */
-static inline __attribute__((always_inline)) void
-wt_gemm_fill(struct wt_rec *rec, uint32_t ta, uint32_t tb, uint64_t m, uint64_t n, uint64_t k,
-	     uint64_t batch)
+static inline __attribute__((always_inline)) void wt_gemm_fill(struct wt_rec *rec, uint32_t ta,
+							       uint32_t tb, uint64_t m, uint64_t n,
+							       uint64_t k, uint64_t batch)
 {
 	rec->u.gemm.m = (uint32_t)m;
 	rec->u.gemm.n = (uint32_t)n;
@@ -37,8 +38,7 @@ wt_gemm_fill(struct wt_rec *rec, uint32_t ta, uint32_t tb, uint64_t m, uint64_t 
 #define GEMM(batch_, a_, b_, c_, compute_)                                                         \
 	GEMM_EX(batch_, WT_##a_, WT_##b_, WT_##c_, WT_COMPUTE_##compute_)
 #define STRIDES(a_, b_)                                                                            \
-	rec->u.gemm.ops |=                                                                         \
-		(uint8_t)(((a_) ? 0 : WT_GEMM_SHARED_A) | ((b_) ? 0 : WT_GEMM_SHARED_B));
+	rec->u.gemm.ops |= (uint8_t)(((a_) ? 0 : WT_GEMM_SHARED_A) | ((b_) ? 0 : WT_GEMM_SHARED_B));
 /* Whether fp32 inputs go through the matrix pipe as tf32 is a setting of the handle. */
 #define MATH_MODE                                                                                  \
 	if (rec->u.gemm.compute == WT_COMPUTE_32F &&                                               \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device table: what a part can do at most, by the name its driver gives it. parts.tsv has the numbers and
- * part_cells.tsv where each of them comes from. Immutable: any thread; finding compiles expressions, so keep the answer.
+ * part_cells.tsv where each comes from. Immutable: any thread; finding compiles expressions, so keep the answer.
  *
  * A number that nobody has read where it was published (status RECALLED) is usable, but whoever prints what follows
  * from it prints the word "unverified" with it: struct wt_peak carries that.

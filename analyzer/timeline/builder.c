@@ -81,16 +81,18 @@ struct wt_builder *wt_builder_new(void)
 	b->device_keys.words = 3;
 	b->stream_keys.words = 3;
 	b->thread_keys.words = 2;
-	b->shape_keys.words = 5;
+	b->shape_keys.words = 6;
+	b->work_keys.words = 6;
 	b->note_keys.words = 1;
 	b->strings = wt_strings_new();
 	if (!b->strings || !ROOM(b, inputs, 1) || !ROOM(b, processes, 1) || !ROOM(b, devices, 1) ||
 	    !ROOM(b, device_owners, 1) || !ROOM(b, threads, 1) || !ROOM(b, calls, 1) ||
-	    !ROOM(b, shapes, 1) || !ROOM(b, instructions, 1)) {
+	    !ROOM(b, shapes, 1) || !ROOM(b, works, 1) || !ROOM(b, instructions, 1)) {
 		wt_builder_free(b);
 		return NULL;
 	}
 	wt_builder_shape(b, &(struct wt_shape){.regs = 0});
+	wt_builder_work(b, &(struct wt_work){.kind = WT_WORK_NONE});
 	wt_builder_instruction(b, &(struct wt_instruction){.path = 0});
 	return b;
 }
@@ -111,6 +113,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->streams.rows);
 	free(b->threads.rows);
 	free(b->shapes.rows);
+	free(b->works.rows);
 	free(b->instructions.rows);
 	free(b->inputs.rows);
 	free(b->notes.rows);
@@ -120,6 +123,7 @@ void wt_builder_free(struct wt_builder *b)
 	wt_keyset_release(&b->stream_keys);
 	wt_keyset_release(&b->thread_keys);
 	wt_keyset_release(&b->shape_keys);
+	wt_keyset_release(&b->work_keys);
 	wt_keyset_release(&b->note_keys);
 	wt_strings_free(b->strings);
 	free(b);
@@ -236,14 +240,34 @@ struct wt_thread *wt_builder_thread_at(struct wt_builder *b, uint32_t thread)
 
 uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape)
 {
-	uint64_t key[5] = {0};
+	uint64_t key[6] = {0};
 	int isnew;
 	size_t i;
 
-	_Static_assert(sizeof(*shape) == 36, "the key is the row itself");
+	_Static_assert(sizeof(*shape) == sizeof(key), "the key is the row itself");
 	memcpy(key, shape, sizeof(*shape));
 	i = intern(b, &b->shape_keys, key, b->shapes.n, &isnew);
 	return (uint32_t)(isnew ? PUSH(b, shapes, MOST_U32, *shape) : i);
+}
+
+uint32_t wt_builder_work(struct wt_builder *b, const struct wt_work *work)
+{
+	uint64_t key[6] = {0};
+	int isnew;
+	size_t i;
+
+	_Static_assert(sizeof(*work) == sizeof(key), "the key is the row itself");
+	memcpy(key, work, sizeof(*work));
+	i = intern(b, &b->work_keys, key, b->works.n, &isnew);
+	return (uint32_t)(isnew ? PUSH(b, works, MOST_U32, *work) : i);
+}
+
+uint32_t wt_builder_shape_work(struct wt_builder *b, uint32_t shape, uint32_t work)
+{
+	struct wt_shape with = b->shapes.rows[shape < b->shapes.n ? shape : 0];
+
+	with.work = work < b->works.n ? work : 0;
+	return wt_builder_shape(b, &with);
 }
 
 uint32_t wt_builder_instruction(struct wt_builder *b, const struct wt_instruction *row)

@@ -40,6 +40,9 @@ uint32_t wt_builder_stream(struct wt_builder *b, uint16_t process, uint16_t devi
 uint32_t wt_builder_thread(struct wt_builder *b, uint16_t process, int64_t tid);
 struct wt_thread *wt_builder_thread_at(struct wt_builder *b, uint32_t thread);
 uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape); /* interned */
+uint32_t wt_builder_work(struct wt_builder *b, const struct wt_work *work);    /* interned */
+/* The same shape with that work. */
+uint32_t wt_builder_shape_work(struct wt_builder *b, uint32_t shape, uint32_t work);
 /* Appended as it is: the caller knows which he has added. The row of an index, valid until the next. */
 uint32_t wt_builder_instruction(struct wt_builder *b, const struct wt_instruction *row);
 struct wt_instruction *wt_builder_instruction_at(struct wt_builder *b, uint32_t instruction);

@@ -28,11 +28,13 @@ struct wt_builder {
 	WT_TABLE(struct wt_stream) streams;
 	WT_TABLE(struct wt_thread) threads;
 	WT_TABLE(struct wt_shape) shapes;
+	WT_TABLE(struct wt_work) works;
 	WT_TABLE(struct wt_instruction) instructions;
 	WT_TABLE(struct wt_input) inputs;
 	WT_TABLE(uint32_t) notes;
 	WT_TABLE(struct wt_kv) environment;
-	struct wt_keyset process_keys, device_keys, stream_keys, thread_keys, shape_keys, note_keys;
+	struct wt_keyset process_keys, device_keys, stream_keys, thread_keys, shape_keys, work_keys,
+		note_keys;
 	struct wt_strings *strings;
 	int error; /* the first enum wt_err; 0 = none */
 };

@@ -63,7 +63,7 @@ static void check_calls(struct wt_builder *b)
 			c->parent = -1;
 		if (c->stream >= b->streams.n)
 			c->stream = UINT32_MAX;
-		if (c->kind > WT_CALL_COMM)
+		if (c->kind > WT_CALL_GEMM)
 			c->kind = WT_CALL_OTHER;
 	}
 }
@@ -445,6 +445,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, streams);
 	MOVE(tl, b, threads);
 	MOVE(tl, b, shapes);
+	MOVE(tl, b, works);
 	MOVE(tl, b, instructions);
 	MOVE(tl, b, inputs);
 	MOVE(tl, b, notes);

@@ -35,6 +35,7 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->streams);
 	free(tl->threads);
 	free(tl->shapes);
+	free(tl->works);
 	free(tl->instructions);
 	free(tl->inputs);
 	free(tl->notes);

@@ -64,6 +64,56 @@ struct wt_instruction {
 struct wt_shape {
 	uint32_t grid[3], block[3];
 	uint32_t static_smem, dyn_smem, regs;
+	uint32_t local_bytes; /* of a thread: stack and spilled registers; 0 = none, or not known */
+	uint32_t max_threads; /* of a block, by the function's bounds; 0 = not known */
+	uint32_t work;	      /* index into works: what it was asked to compute; 0 = not known */
+};
+
+/* Number formats. */
+enum wt_dtype {
+	WT_DTYPE_UNKNOWN,
+	WT_DTYPE_FP64,
+	WT_DTYPE_FP32,
+	WT_DTYPE_TF32, /* of operands in fp32: how they are multiplied */
+	WT_DTYPE_BF16,
+	WT_DTYPE_FP16,
+	WT_DTYPE_FP8,
+	WT_DTYPE_FP6,
+	WT_DTYPE_FP4,
+	WT_DTYPE_INT8,
+	WT_DTYPE_INT32,
+	WT_DTYPE_INT64,
+	WT_DTYPES
+};
+
+/*
+ * What a kernel was asked to compute, by the arguments of the library call or the shapes of the framework's operator;
+ * bounds/work.h makes FLOPs and bytes of it. Of a call's kernels, the longest has it: a call is counted once.
+ */
+enum wt_work_kind {
+	WT_WORK_NONE,
+	WT_WORK_GEMM, /* batch times D[m,n] = A[m,k] B[k,n] */
+	WT_WORK_GEMM_SUM, /* products of several sizes: m the sum of m*n*k, n elements read, k written */
+	WT_WORK_ATTENTION, /* batch heads: m queries, n keys, k sizes of a query, kv of a value; forward */
+	WT_WORK_ATTENTION_BACKWARD,
+	WT_WORK_STREAM, /* m elements read, n written, k FLOPs an element: norms and the like */
+};
+enum wt_work_source {
+	WT_WORK_BY_ARGUMENTS = 1, /* of the library's call */
+	WT_WORK_BY_SHAPES,	  /* of the operator around the launch */
+};
+#define WT_WORK_SHARED_A 1u /* one operand for the whole batch */
+#define WT_WORK_SHARED_B 2u
+#define WT_WORK_CAUSAL	 4u /* attention: each query sees the keys up to its own */
+#define WT_WORK_COMPLEX	 8u /* four real products each */
+struct wt_work {
+	uint64_t m, n, k, batch;
+	uint32_t kv;		     /* see ATTENTION; heads of keys and values are batch / group */
+	uint32_t group;		     /* query heads that share keys and values; 0 and 1: none */
+	uint8_t kind, source, flags; /* enum wt_work_kind, wt_work_source, WT_WORK_* */
+	uint8_t a, b, out;	     /* enum wt_dtype of operands and result */
+	uint8_t math; /* enum wt_dtype in which it is multiplied: which peak counts */
+	uint8_t reserved;
 };
 
 /* What the host did about it. */
@@ -80,6 +130,7 @@ enum wt_call_kind {
 	WT_CALL_GRAPH,	/* capture, instantiate, update */
 	WT_CALL_COLLECTIVE,
 	WT_CALL_COMM, /* communicator set-up */
+	WT_CALL_GEMM, /* a matrix product of a library: the launches inside have it as parent */
 };
 #define WT_CALL_CAPTURED 1u /* recorded into a graph: no device work of its own */
 #define WT_CALL_BLOCKING 2u /* a copy that can wait for the device */
@@ -245,6 +296,8 @@ struct wt_timeline {
 	size_t nthreads;
 	struct wt_shape *shapes; /* shapes[0] is all zero */
 	size_t nshapes;
+	struct wt_work *works; /* works[0] is all zero */
+	size_t nworks;
 	struct wt_instruction *instructions; /* instructions[0] is all zero */
 	size_t ninstructions;
 	struct wt_input *inputs;

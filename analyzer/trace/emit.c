@@ -124,6 +124,7 @@ static const uint8_t call_kinds[32] = {
 	[WT_PB(COUNT_KIND, MODULE)] = WT_CALL_MODULE,
 	[WT_PB(COUNT_KIND, GRAPH)] = WT_CALL_GRAPH,
 	[WT_PB(COUNT_KIND, COMM)] = WT_CALL_COMM,
+	[WT_PB(COUNT_KIND, GEMM)] = WT_CALL_GEMM,
 };
 
 /* All rows in their order: row i becomes call base + i, so parents that lie ahead have their index already. */
@@ -202,22 +203,39 @@ static uint32_t name_of(struct wt_trace *t, const struct wt_record *r)
 	return wt_builder_cstring(t->b, text);
 }
 
-static uint32_t shape_of(struct wt_trace *t, const struct wt_record *r)
+/* What only the driver's own handle tells: the function of the host call, which device records do not name. */
+static uint32_t max_threads_of(const struct wt_trace *t, const struct wt_record *r)
+{
+	const struct wt_group *g = &t->groups.p[r->group];
+	uint32_t i;
+
+	if (g->row == WT_NO_INDEX || g->ambiguous || g->class_ != WT_PB(COUNT_KIND, LAUNCH) ||
+	    !wt_map_get(&t->function_ids, t->rows.p[g->row].object, &i))
+		return 0;
+	return t->functions.p[i].max_threads;
+}
+
+static uint32_t shape_of(struct wt_trace *t, const struct wt_record *r, uint32_t work)
 {
 	struct wt_shape shape = {0};
 	uint32_t i;
 
-	if (r->kind != WT_OP_KERNEL || !wt_map_get(&t->shape_ids, r->shape, &i))
+	if (r->kind != WT_OP_KERNEL || (!wt_map_get(&t->shape_ids, r->shape, &i) && !work))
 		return 0;
-	shape = t->shapes.p[i];
+	if (wt_map_get(&t->shape_ids, r->shape, &i))
+		shape = t->shapes.p[i];
 	if (wt_map_get(&t->function_ids, r->function, &i)) {
 		shape.static_smem = t->functions.p[i].static_smem;
 		shape.regs = t->functions.p[i].regs;
+		shape.local_bytes = t->functions.p[i].local_bytes;
 	}
+	shape.max_threads = max_threads_of(t, r);
+	shape.work = work;
 	return wt_builder_shape(t->b, &shape);
 }
 
-static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collective_of_row)
+static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collective_of_row,
+			 const uint32_t *works)
 {
 	for (size_t i = 0; i < t->records.n; i++) {
 		const struct wt_record *r = &t->records.p[i];
@@ -234,7 +252,7 @@ static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collec
 		op.bytes = r->bytes;
 		op.name = name_of(t, r);
 		op.stream = wt_trace_stream(t, &place);
-		op.shape = shape_of(t, r);
+		op.shape = shape_of(t, r, works[i]);
 		op.device = wt_trace_device(t, r->device);
 		op.process = t->process;
 		op.kind = r->kind;
@@ -428,17 +446,21 @@ int wt_trace_emit(struct wt_trace *t)
 {
 	int32_t *collective_of_row = malloc((t->rows.n + 1) * sizeof(*collective_of_row));
 	struct groups g = {.first = NULL};
+	uint32_t *works = NULL;
 	int err = groups_find(t, &g);
 	int32_t base;
+
+	err = err ? err : wt_trace_works(t, &works);
 
 	if (!err && collective_of_row) {
 		memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));
 		base = emit_calls(t);
 		emit_collectives(t, base, &g);
 		assign_collectives(t, &g, collective_of_row);
-		emit_records(t, base, collective_of_row);
+		emit_records(t, base, collective_of_row, works);
 	}
 	groups_release(&g);
+	free(works);
 	err = collective_of_row ? err : -WT_E_NOMEM;
 	free(collective_of_row);
 	return err;

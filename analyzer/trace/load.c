@@ -177,9 +177,9 @@ static void load_functions(struct wt_trace *t, const Warptap__V1__Packet *p)
 
 		if (!f)
 			return;
-		*f = (struct wt_function){AT(m, name, i), AT(m, module, i), AT(m, regs, i),
-					  AT(m, static_smem, i), AT(m, local_bytes, i),
-					  AT(m, max_threads, i)};
+		*f = (struct wt_function){AT(m, name, i),	 AT(m, module, i),
+					  AT(m, regs, i),	 AT(m, static_smem, i),
+					  AT(m, local_bytes, i), AT(m, max_threads, i)};
 	}
 }
 
@@ -211,8 +211,8 @@ static void load_gemms(struct wt_trace *t, const Warptap__V1__Packet *p)
 
 		if (!g)
 			return;
-		*g = (struct wt_gemm_row){AT(m, m, i),	    AT(m, n, i),      AT(m, k, i),
-					  AT(m, batch, i),  AT(m, type_a, i), AT(m, type_b, i),
+		*g = (struct wt_gemm_row){AT(m, m, i),	    AT(m, n, i),       AT(m, k, i),
+					  AT(m, batch, i),  AT(m, type_a, i),  AT(m, type_b, i),
 					  AT(m, type_c, i), AT(m, compute, i), AT(m, trans, i),
 					  AT(m, flags, i),  AT(m, epilogue, i)};
 	}
@@ -541,10 +541,10 @@ uint32_t wt_trace_string(const struct wt_trace *t, uint64_t id)
 
 void wt_trace_release(struct wt_trace *t)
 {
-	struct wt_map *maps[] = {
-		&t->string_ids,	 &t->function_ids,   &t->shape_ids, &t->stream_ids, &t->thread_ids,
-		&t->context_ids, &t->cupti_contexts, &t->comm_ids,  &t->op_ids,	    &t->exec_ids,
-		&t->gemm_ids};
+	struct wt_map *maps[] = {&t->string_ids,     &t->function_ids, &t->shape_ids,
+				 &t->stream_ids,     &t->thread_ids,   &t->context_ids,
+				 &t->cupti_contexts, &t->comm_ids,     &t->op_ids,
+				 &t->exec_ids,	     &t->gemm_ids};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		wt_map_release(maps[i]);

@@ -224,6 +224,8 @@ int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
 int wt_trace_complete(struct wt_trace *t);
 int wt_trace_emit(struct wt_trace *t);
+/* gemm_work.c: the builder's work of each record, 0 = none; freed by the caller. 0 or -WT_E_NOMEM. */
+int wt_trace_works(struct wt_trace *t, uint32_t **ret);
 /* emit.c; a device or stream the file does not describe is made on the spot */
 void wt_trace_process(struct wt_trace *t); /* before anything else of emit.c */
 uint16_t wt_trace_device(struct wt_trace *t, uint32_t ordinal);

@@ -36,6 +36,7 @@ static void test_numbers_of_the_file(void **state)
 	KIND(GRAPH);
 	KIND(COMM);
 	KIND(CONTEXT);
+	KIND(GEMM);
 	COLLECTIVE(ALL_REDUCE);
 	COLLECTIVE(ALL_GATHER);
 	COLLECTIVE(REDUCE_SCATTER);
@@ -51,6 +52,7 @@ static void test_numbers_of_the_file(void **state)
 	FLAG(BLOCKING, BLOCKING);
 	FLAG(SOFT, SOFT);
 	FLAG(IN_NCCL, IN_NCCL);
+	FLAG(IN_BLAS, IN_BLAS);
 	assert_int_equal(WT_DONE, WARPTAP__V1__COUNT_STATE__COUNT_STATE_DONE);
 	assert_int_equal(WT_CAPTURED, WARPTAP__V1__COUNT_STATE__COUNT_STATE_CAPTURED);
 	assert_int_equal(WT_FAILED, WARPTAP__V1__COUNT_STATE__COUNT_STATE_FAILED);
