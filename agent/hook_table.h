@@ -19,6 +19,7 @@ enum wt_hook_id {
 #include WT_HOOKS_CUBLAS
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
+	WT_ID_MARK, /* no hook: rows of marks.c, for the file's Ops packet */
 	WT_ID_END
 };
 
@@ -41,12 +42,20 @@ enum wt_kind {
 	WT_KIND_GRAPH,
 	WT_KIND_COMM,
 	WT_KIND_CONTEXT,
-	WT_KIND_GEMM
+	WT_KIND_GEMM,
+	WT_KIND_MARK
 };
 /* In memory. WT_UNROWED: done at level count, where no row is kept; UNROWED of trace.proto in the file. */
 enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT, WT_UNROWED };
 
-enum wt_library { WT_LIB_CUDA, WT_LIB_NCCL, WT_LIB_CUBLAS, WT_LIB_CUBLASLT, WT_LIB_CUPTI };
+enum wt_library {
+	WT_LIB_CUDA,
+	WT_LIB_NCCL,
+	WT_LIB_CUBLAS,
+	WT_LIB_CUBLASLT,
+	WT_LIB_CUPTI,
+	WT_LIB_OURS
+};
 
 struct wt_hook {
 	const char *name; /* ABI name, as exported */

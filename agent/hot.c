@@ -143,21 +143,10 @@ void wt_count_rare(struct wt_tls *t, uint32_t id, uint32_t flags, uint32_t kind,
 	wt_count_slow(t, &rec, kind, n, 0);
 }
 
-#define SPECIAL (WT_REC_CAPTURED | WT_REC_SOFT | WT_REC_NO_ROW | WT_REC_UNCOUNTED)
-
-void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
-		   uint64_t end_tsc)
+void wt_put_row(struct wt_tls *t, struct wt_rec *rec)
 {
-	uint64_t dur = end_tsc - rec->start_tsc;
 	struct wt_rec *next;
 
-	rec->dur = (uint32_t)dur;
-	rec->status = (int16_t)status;
-	if (!(status | (rec->flags & SPECIAL) | dur >> 32) && rec->context == t->context &&
-	    rec->context)
-		wt_add(&t->counts[kind * WT_COUNT_STATES + WT_DONE], n);
-	else
-		wt_count_slow(t, rec, kind, n, dur);
 	if (rec != &t->scratch) {
 		next = wt_publish(rec);
 		if (t->context)
@@ -167,6 +156,23 @@ void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t
 	}
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy &= ~WT_BUSY_DRIVER;
+}
+
+#define SPECIAL (WT_REC_CAPTURED | WT_REC_SOFT | WT_REC_NO_ROW | WT_REC_UNCOUNTED)
+
+void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
+		   uint64_t end_tsc)
+{
+	uint64_t dur = end_tsc - rec->start_tsc;
+
+	rec->dur = (uint32_t)dur;
+	rec->status = (int16_t)status;
+	if (!(status | (rec->flags & SPECIAL) | dur >> 32) && rec->context == t->context &&
+	    rec->context)
+		wt_add(&t->counts[kind * WT_COUNT_STATES + WT_DONE], n);
+	else
+		wt_count_slow(t, rec, kind, n, dur);
+	wt_put_row(t, rec);
 }
 
 /*

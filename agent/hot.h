@@ -34,6 +34,8 @@ WT_COLD void wt_count_rare(struct wt_tls *t, uint32_t id, uint32_t flags, uint32
 /* Everything wt_leave() does, for rows taken by wt_enter_slow(). */
 void wt_leave_slow(struct wt_tls *t, struct wt_rec *rec, uint32_t kind, uint32_t n, uint32_t status,
 		   uint64_t end_tsc);
+/* The end of that: the row becomes the writer's, uncounted. */
+void wt_put_row(struct wt_tls *t, struct wt_rec *rec);
 /* WT_REC_CAPTURED or 0, asked of the driver where a capture is open. */
 WT_COLD uint32_t wt_ask_capture(uint64_t stream);
 /* Sequence number of the next row of this thread. */

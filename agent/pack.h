@@ -88,6 +88,13 @@ struct wt_coll_row {
 	uint64_t seq, count, ring, call_seq, group;
 };
 
+struct wt_mark_row { /* of the batch at hand: one thread's */
+	uint64_t call_seq, tsc;
+	int64_t value;
+	uint32_t name;
+	uint8_t what, kind;
+};
+
 struct wt_pack {
 	struct wt_arena mem;
 	struct wt_frame_writer *frame;
@@ -120,6 +127,9 @@ struct wt_pack {
 
 	struct wt_coll_row *coll; /* [WT_BATCH_ROWS] */
 	uint32_t n_coll;
+	struct wt_mark_row *mark; /* [WT_BATCH_ROWS] */
+	uint32_t n_mark;
+	uint32_t mark_names; /* different names said so far, see pack_marks.c */
 	struct wt_gather api[WT_PACK_KEYS], kernel[WT_PACK_KEYS], copy[WT_PACK_KEYS],
 		graph[WT_PACK_KEYS];
 	uint64_t gather_clock;
@@ -176,6 +186,12 @@ void wt_execs_review(struct wt_pack *p); /* graphs updated since they were said 
 void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to);
 void wt_pack_collectives(struct wt_pack *p);
 void wt_ops_open(struct wt_pack *p);
+
+/* ---- pack_marks.c ---- */
+/* Rows of kind MARK: add() while a batch is gathered, end() before its strings are said, emit() after its calls. */
+void wt_pack_mark_add(struct wt_pack *p, const struct wt_rec *r, uint64_t seq);
+void wt_pack_mark_end(struct wt_pack *p);
+void wt_pack_mark_emit(struct wt_pack *p, uint32_t thread, uint64_t ring);
 
 /* ---- pack_device.c ---- */
 void wt_pack_device(struct wt_pack *p, const struct wt_dev_rec *r);

@@ -342,6 +342,13 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	uint64_t object = object_of(p, r, rule);
 
 	p->wide[2][i] = op;
+	if (kind == KIND(MARK)) {
+		for (int k = 3; k < 8; k++)
+			p->wide[k][i] = 0;
+		p->narrow[0][i] = p->narrow[1][i] = p->narrow[2][i] = 0;
+		wt_pack_mark_add(p, r, seq);
+		return;
+	}
 	p->wide[3][i] = stream;
 	p->wide[4][i] = object;
 	p->wide[5][i] = rule & RULE_FUNCTION ? shape_of(p, r) : 0;
@@ -429,6 +436,8 @@ void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, u
 		fill_row(p, t, thread, r, c->first_seq + i, n);
 	}
 	t->next_seq = c->first_seq + to;
+	wt_pack_mark_end(p);
 	wt_pack_say(p);
 	emit_calls(p, t, thread, c->first_seq + from, n);
+	wt_pack_mark_emit(p, thread, t->ring);
 }

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ledger/host.h"
+#include "ledger/gaps_impl.h"
 #include "ledger/sweep.h"
 
 #define FLOOR_NS    5000  /* between queued kernels */
@@ -28,22 +28,6 @@
 #define BLIND_NS    20000 /* a shorter wait proves nothing */
 #define LOAD_FACTOR 10	  /* longer than the median launch: it loads its kernel */
 #define NO_OP	    UINT32_MAX
-
-struct span {
-	int64_t start_ns, end_ns;
-	int32_t call;
-	uint8_t leaf, grade;
-};
-struct spans {
-	struct span *rows;
-	size_t n, room;
-	int failed;
-};
-struct wt_gaps {
-	const struct wt_timeline *tl;
-	struct wt_host calls;
-	struct spans host, found, left, rest; /* scratch of one gap */
-};
 
 /* The host's part of one gap, as causes see it. */
 struct host_part {
@@ -58,7 +42,7 @@ struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl)
 	if (!g)
 		return NULL;
 	g->tl = tl;
-	if (wt_host_init(&g->calls, tl)) {
+	if (wt_host_init(&g->calls, tl) || wt_ranges_init(&g->ranges, tl)) {
 		wt_gaps_free(g);
 		return NULL;
 	}
@@ -70,6 +54,7 @@ void wt_gaps_free(struct wt_gaps *g)
 	if (!g)
 		return;
 	wt_host_release(&g->calls);
+	wt_ranges_release(&g->ranges);
 	free(g->host.rows);
 	free(g->found.rows);
 	free(g->left.rows);
@@ -169,6 +154,64 @@ static void find_kinds(struct wt_gaps *g, const struct host_part *h, unsigned ki
 	}
 }
 
+/* Whether the launching thread made no call in all of the gap: what it waited for, another thread did. */
+static int is_quiet(const struct wt_gaps *g, const struct host_part *h)
+{
+	const struct wt_call_index *x = &g->calls.by_thread;
+	size_t group = h->launch->thread, at = wt_host_at(&g->calls, x, group, h->end_ns);
+
+	return at == x->first[group] || x->reach_ns[at - 1] <= h->start_ns;
+}
+
+static void find_on_thread(struct wt_gaps *g, const struct host_part *h, uint32_t thread,
+			   uint32_t kinds)
+{
+	int64_t done_ns = h->start_ns;
+	size_t cursor = SIZE_MAX;
+	int32_t i;
+
+	while ((i = wt_ranges_next(&g->ranges, thread, h->start_ns, h->end_ns, kinds, &cursor)) >=
+	       0) {
+		const struct wt_range *r = &g->tl->ranges[i];
+		struct span span = {.start_ns = r->start_ns > done_ns ? r->start_ns : done_ns,
+				    .end_ns = r->end_ns < h->end_ns ? r->end_ns : h->end_ns,
+				    .call = -1};
+
+		if (span.end_ns <= span.start_ns)
+			continue;
+		span_add(&g->found, &span);
+		done_ns = span.end_ns;
+	}
+}
+
+/* Lists the time in which the launching thread was in ranges of these kinds; if it did nothing, the process. */
+static void find_ranges(struct wt_gaps *g, const struct host_part *h, uint32_t kinds)
+{
+	const struct wt_timeline *tl = g->tl;
+
+	if (!(kinds & g->ranges.kinds))
+		return;
+	find_on_thread(g, h, h->launch->thread, kinds);
+	for (uint32_t k = 0; !g->found.n && k < tl->nthreads && is_quiet(g, h); k++)
+		if (tl->threads[k].process == h->launch->process)
+			find_on_thread(g, h, k, kinds);
+}
+
+static void find_input(struct wt_gaps *g, const struct host_part *h)
+{
+	find_ranges(g, h, WT_KIND_BIT(INPUT));
+}
+
+static void find_checkpoint(struct wt_gaps *g, const struct host_part *h)
+{
+	find_ranges(g, h, WT_KIND_BIT(CHECKPOINT));
+}
+
+static void find_no_work(struct wt_gaps *g, const struct host_part *h)
+{
+	find_ranges(g, h, WT_KIND_BIT(NO_WORK));
+}
+
 static void find_module(struct wt_gaps *g, const struct host_part *h)
 {
 	find_kinds(g, h, 1u << WT_CALL_MODULE | 1u << WT_CALL_GRAPH);
@@ -181,7 +224,9 @@ static void find_alloc(struct wt_gaps *g, const struct host_part *h)
 
 static void find_comm_setup(struct wt_gaps *g, const struct host_part *h)
 {
-	find_kinds(g, h, 1u << WT_CALL_COMM);
+	find_ranges(g, h, WT_KIND_BIT(COMM_SETUP));
+	if (!g->found.n) /* else its calls are inside the ranges */
+		find_kinds(g, h, 1u << WT_CALL_COMM);
 }
 
 /* From the first graph launched in [from, end) that left no record at all: it ran for a time nobody knows. */

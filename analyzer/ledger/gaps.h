@@ -18,6 +18,11 @@ struct wt_gap {
 
 struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl); /* NULL: no memory */
 void wt_gaps_free(struct wt_gaps *g);
+/*
+ * The leaf of a copy's own time, by what the job was doing when it launched it: C6 in a range of offloading; C1 for a
+ * copy to the device made while waiting for input, or right after it, before any kernel was launched; else by its kind.
+ */
+enum wt_leaf wt_gaps_copy_leaf(const struct wt_gaps *g, const struct wt_op *op, uint8_t *ret_grade);
 /* How long launch latency can be here: max(20 us, 4 x the median of this recording's launches into a drained queue). */
 int64_t wt_gaps_launch_cap_ns(struct wt_gaps *g, const struct wt_gap *gaps, size_t n);
 /* Appends the slices of one gap. 0 or -WT_E_NOMEM. */

@@ -15,9 +15,9 @@ static int is_work(const struct wt_call *c)
 		c->kind == WT_CALL_COPY || c->kind == WT_CALL_MEMSET);
 }
 
-static int is_any(const struct wt_host *h, uint32_t i)
+static int is_call(const struct wt_host *h, uint32_t i)
 {
-	return 1;
+	return h->tl->calls[i].kind != WT_CALL_MARK;
 }
 
 /* By contract, or because its copy was over when it returned: async copies of pageable memory wait as well. */
@@ -203,7 +203,7 @@ static int learn_launches(struct wt_host *h)
 int wt_host_init(struct wt_host *h, const struct wt_timeline *tl)
 {
 	h->tl = tl;
-	if (match_ops(h) || learn_launches(h) || build_index(h, &h->by_thread, 1, is_any) ||
+	if (match_ops(h) || learn_launches(h) || build_index(h, &h->by_thread, 1, is_call) ||
 	    build_index(h, &h->blocking_thread, 1, is_blocking) ||
 	    build_index(h, &h->blocking, 0, is_blocking) || build_index(h, &h->syncs, 0, is_sync) ||
 	    build_index(h, &h->unmatched, 0, is_unmatched))

@@ -21,7 +21,7 @@ struct wt_call_index {
 
 struct wt_host {
 	const struct wt_timeline *tl;
-	struct wt_call_index by_thread;	      /* all calls */
+	struct wt_call_index by_thread;	      /* all calls; marks are none */
 	struct wt_call_index blocking_thread; /* that can wait for the device, by thread */
 	struct wt_call_index blocking;	      /* the same, by process */
 	struct wt_call_index syncs;	      /* by process: calls that wait and do nothing else */

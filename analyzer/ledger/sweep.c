@@ -167,19 +167,6 @@ static uint32_t owner_at(const struct wt_timeline *tl, struct heap *h, int64_t n
 	return h->n ? h->ops[0] : NO_OP;
 }
 
-static enum wt_leaf copy_leaf(const struct wt_op *op)
-{
-	static const uint8_t leaf_of[] = {
-		[WT_COPY_OTHER] = WT_C4, [WT_COPY_H2D] = WT_C2, [WT_COPY_D2H] = WT_C3,
-		[WT_COPY_D2D] = WT_C4,	 [WT_COPY_P2P] = WT_C5, [WT_COPY_H2H] = WT_C4,
-	};
-
-	if (op->flags & WT_OP_INPUT)
-		return WT_C1;
-	return op->kind == WT_OP_COPY && op->copy_kind < sizeof(leaf_of) ? leaf_of[op->copy_kind]
-									 : WT_C4;
-}
-
 static void compute_leaf(const struct sweep *w, const struct wt_op *op, struct wt_slice *ret)
 {
 	const struct wt_family_row *row;
@@ -210,8 +197,7 @@ static void busy_leaf(const struct sweep *w, int s, struct wt_slice *ret)
 		ret->grade = op->collective >= 0 ? 3 : 2;
 		break;
 	case WT_STATE_COPY:
-		ret->leaf = copy_leaf(op);
-		ret->grade = op->kind == WT_OP_KERNEL ? 2 : 3;
+		ret->leaf = wt_gaps_copy_leaf(w->gaps, op, &ret->grade);
 		break;
 	default:
 		ret->leaf = WT_B6;

@@ -131,6 +131,7 @@ enum wt_call_kind {
 	WT_CALL_COLLECTIVE,
 	WT_CALL_COMM, /* communicator set-up */
 	WT_CALL_GEMM, /* a matrix product of a library: the launches inside have it as parent */
+	WT_CALL_MARK, /* not a call: keeps the place of a mark, see ranges */
 };
 #define WT_CALL_CAPTURED 1u /* recorded into a graph: no device work of its own */
 #define WT_CALL_BLOCKING 2u /* a copy that can wait for the device */
@@ -149,18 +150,39 @@ struct wt_call {
 	uint8_t flags; /* WT_CALL_* */
 };
 
-/* Named spans of the host (annotations, steps). */
+/*
+ * Named spans of the host: annotations of the job, of its framework, of its profiler. Numbers as MarkKind of
+ * trace.proto. USER: the source says no more than the name; what names mean is range_names.def.
+ */
 enum wt_range_kind {
 	WT_RANGE_USER = 1,
 	WT_RANGE_STEP,
+	WT_RANGE_FORWARD,
+	WT_RANGE_BACKWARD,
+	WT_RANGE_RECOMPUTE,
+	WT_RANGE_OPTIMIZER,
+	WT_RANGE_GRADIENT_COMM,
+	WT_RANGE_EVALUATION,
+	WT_RANGE_CHECKPOINT,
+	WT_RANGE_INPUT,
+	WT_RANGE_REQUEST,
+	WT_RANGE_PREFILL,
+	WT_RANGE_DECODE,
+	WT_RANGE_NO_WORK,
+	WT_RANGE_COMM_SETUP,
+	WT_RANGE_OFFLOAD,
+	/* Beyond the trace's numbers: by name alone. */
+	WT_RANGE_MODULE, /* nn.Module: the module path axis */
 	WT_RANGE_OS, /* a call into the system's libraries (Nsight's OS runtime): waiting, reading */
+	WT_RANGE_KINDS
 };
 struct wt_range {
 	int64_t start_ns, end_ns;
 	uint32_t name, thread;
-	int64_t step; /* WT_RANGE_STEP: its number */
+	int64_t step; /* STEP: its number; REQUEST: its id */
 	uint16_t process;
-	uint8_t kind;
+	uint8_t kind;	/* enum wt_range_kind */
+	uint8_t marked; /* 1: the job says its kind (annotate.h); 0: from the name, if at all */
 };
 
 enum wt_coll_op {
@@ -316,6 +338,11 @@ const char *wt_timeline_string(const struct wt_timeline *tl, uint32_t id); /* ne
 size_t wt_timeline_nstrings(const struct wt_timeline *tl);
 void wt_timeline_free(struct wt_timeline *tl);
 
+/*
+ * What a range of that name is (range_names.def); WT_RANGE_USER if the name says nothing. *ret_number: of a step with a
+ * number in its name, else -1.
+ */
+enum wt_range_kind wt_range_kind_by_name(const char *name, int64_t *ret_number);
 /* The kind of a CUDA, HIP or driver call by its name (any suffix: _v2, _ptsz); one table for all formats. */
 enum wt_call_kind wt_call_kind_by_name(const char *name);
 /* 1 if a call of that name can block the host until the device is done (synchronise, plain cudaMemcpy ...). */

@@ -97,7 +97,7 @@ static uint32_t stream_of_call(struct wt_trace *t, const struct wt_row *r)
 	return wt_trace_stream(t, &t->places.p[i]);
 }
 
-static uint32_t thread_of(struct wt_trace *t, uint64_t id)
+uint32_t wt_trace_thread(struct wt_trace *t, uint64_t id)
 {
 	struct wt_thread_row *r;
 	uint32_t i;
@@ -125,6 +125,7 @@ static const uint8_t call_kinds[32] = {
 	[WT_PB(COUNT_KIND, GRAPH)] = WT_CALL_GRAPH,
 	[WT_PB(COUNT_KIND, COMM)] = WT_CALL_COMM,
 	[WT_PB(COUNT_KIND, GEMM)] = WT_CALL_GEMM,
+	[WT_PB(COUNT_KIND, MARK)] = WT_CALL_MARK,
 };
 
 /* All rows in their order: row i becomes call base + i, so parents that lie ahead have their index already. */
@@ -146,7 +147,7 @@ static int32_t emit_calls(struct wt_trace *t)
 			call.correlation = t->groups.p[r->group].correlation;
 		if (wt_map_get(&t->op_ids, r->op, &op))
 			call.name = wt_trace_string(t, t->ops.p[op].name);
-		call.thread = thread_of(t, r->thread);
+		call.thread = wt_trace_thread(t, r->thread);
 		call.stream = stream_of_call(t, r);
 		call.process = t->process;
 		call.kind = call_kinds[r->kind & 31];
@@ -463,5 +464,5 @@ int wt_trace_emit(struct wt_trace *t)
 	free(works);
 	err = collective_of_row ? err : -WT_E_NOMEM;
 	free(collective_of_row);
-	return err;
+	return err ? err : wt_trace_emit_marks(t);
 }

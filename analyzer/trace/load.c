@@ -333,6 +333,11 @@ static void load_graphs(struct wt_trace *t, const Warptap__V1__Packet *p)
 		*e = now;
 }
 
+static void load_marks(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	wt_trace_load_marks(t, p->marks);
+}
+
 static void load_calls(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	wt_trace_load_calls(t, p->calls);
@@ -500,6 +505,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(COPIES, load_copies),
 	BODY(GRAPH_RUNS, load_graph_runs),
 	BODY(COLLECTIVES, load_collectives),
+	BODY(MARKS, load_marks),
 	BODY(COUNTS, load_counts),
 	BODY(LOSS, load_loss),
 	BODY(STATE, load_state),
@@ -564,6 +570,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->api.p);
 	free(t->anchors.p);
 	free(t->collectives.p);
+	free(t->marks.p);
 	free(t->counts.p);
 	free(t->window_counts.p);
 	free(t->places.p);

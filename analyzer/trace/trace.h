@@ -123,6 +123,11 @@ struct wt_coll_row {
 	int32_t root_or_peer;
 	int32_t index; /* builder's */
 };
+struct wt_mark {
+	uint64_t ring, seq, tsc, thread, name;
+	int64_t value;
+	uint32_t what, kind; /* enum MarkWhat, MarkKind */
+};
 struct wt_count_row {
 	uint64_t n;
 	uint32_t context, kind, state;
@@ -169,6 +174,7 @@ struct wt_trace {
 	WT_VEC(struct wt_api) api; /* after load: by (thread word, correlation) */
 	WT_VEC(struct wt_anchor) anchors;
 	WT_VEC(struct wt_coll_row) collectives;
+	WT_VEC(struct wt_mark) marks;
 	/* last totals; totals at each window's close, less those at its opening */
 	WT_VEC(struct wt_count_row) counts;
 	WT_VEC(struct wt_count_row) window_counts;
@@ -209,6 +215,9 @@ void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m);
 void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m);
 void wt_trace_load_graph_runs(struct wt_trace *t, const Warptap__V1__GraphRuns *m);
 void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collectives *m);
+/* load_marks.c */
+void wt_trace_load_marks(struct wt_trace *t, const Warptap__V1__Marks *m);
+int wt_trace_emit_marks(struct wt_trace *t); /* 0 or -WT_E_NOMEM */
 /* One message's columns: equal lengths or absent. Returns the rows, or 0 after counting the packet as malformed. */
 size_t wt_trace_columns(struct wt_trace *t, const size_t *lengths, size_t n);
 /* 1 if another `rows` rows are plausible for the bytes read; else reading stops. */
@@ -230,6 +239,7 @@ int wt_trace_works(struct wt_trace *t, uint32_t **ret);
 void wt_trace_process(struct wt_trace *t); /* before anything else of emit.c */
 uint16_t wt_trace_device(struct wt_trace *t, uint32_t ordinal);
 uint32_t wt_trace_stream(struct wt_trace *t, const struct wt_place *p);
+uint32_t wt_trace_thread(struct wt_trace *t, uint64_t id);
 /* count.c: the identity, from the fates of rows */
 int wt_trace_count(struct wt_trace *t);
 /* The row of the ncclGroupEnd behind a row of the same thread, WT_NO_INDEX. */

@@ -498,9 +498,88 @@ static void test_common_window(void **state)
 	wt_timeline_free(tl);
 }
 
+static void span_of(struct scene *s, int64_t tid, enum wt_range_kind kind, const char *name,
+		    int64_t start_ns, int64_t end_ns)
+{
+	struct wt_range r = {.start_ns = start_ns,
+			     .end_ns = end_ns,
+			     .name = wt_builder_cstring(s->b, name),
+			     .thread = wt_builder_thread(s->b, s->process, tid),
+			     .process = s->process,
+			     .kind = (uint8_t)kind};
+
+	wt_builder_range(s->b, &r);
+}
+
+/* What the job says it was doing; a module loaded while waiting for input is loading. */
+static void test_annotated(void **state)
+{
+	struct scene s = scene_new(-1);
+
+	kernel(&s, -50, 0, 1000);
+	span_of(&s, 1, WT_RANGE_INPUT, "batch", 500, 3000); /* began before the drain */
+	call(&s, 1, WT_CALL_MODULE, 2000, 2200);
+	span_of(&s, 1, WT_RANGE_CHECKPOINT, "save", 3000, 4500);
+	span_of(&s, 1, WT_RANGE_COMM_SETUP, "barrier", 4500, 5000);
+	span_of(&s, 1, WT_RANGE_NO_WORK, "idle", 5000, 5600);
+	span_of(&s, 2, WT_RANGE_INPUT, "another thread's", 5600, 6000);
+	kernel(&s, 6000, 6100, 7000);
+	EXPECT(&s, WT_D1, {WT_A6, 1900}, {WT_D1, 1800}, {WT_D2, 200}, {WT_D4, 1500}, {WT_D5, 500},
+	       {WT_D13, 600}, {WT_D8, 400}, {WT_D9, 100});
+	assert_int_equal(slice->grade, 3);
+}
+
+/* A name of another tool's range says it too; a thread that did nothing waited for what another did. */
+static void test_annotated_elsewhere(void **state)
+{
+	struct scene s = scene_new(-1);
+
+	kernel(&s, -50, 0, 1000);
+	span_of(&s, 2, WT_RANGE_USER, "enumerate(DataLoader)#x.__next__", 1200, 1800);
+	span_of(&s, 2, WT_RANGE_USER, "some words", 1000, 1900);
+	kernel(&s, 2000, 2100, 3000);
+	EXPECT(&s, WT_D1, {WT_A6, 1900}, {WT_D1, 600}, {WT_D8, 400}, {WT_D9, 100});
+}
+
+static void copy_at(struct scene *s, int64_t a0_ns, int64_t start_ns, int64_t end_ns)
+{
+	struct wt_op op = {.start_ns = start_ns,
+			   .end_ns = end_ns,
+			   .correlation = call(s, 1, WT_CALL_COPY, a0_ns, a0_ns + 10),
+			   .stream = s->stream,
+			   .device = s->device,
+			   .process = s->process,
+			   .kind = WT_OP_COPY,
+			   .copy_kind = WT_COPY_H2D,
+			   .call = -1,
+			   .collective = -1};
+
+	op.name = wt_builder_cstring(s->b, "Memcpy HtoD");
+	wt_builder_op(s->b, &op);
+}
+
+/* Copies to the device: in the input range, right after it, after a launch, and of offloaded state. */
+static void test_copies_of_input(void **state)
+{
+	struct scene s = scene_new(-1);
+
+	span_of(&s, 1, WT_RANGE_INPUT, "batch", 0, 1000);
+	copy_at(&s, 500, 1000, 1100);  /* C1, grade 3 */
+	copy_at(&s, 1010, 1100, 1300); /* C1, grade 2 */
+	kernel(&s, 1050, 1300, 1400);
+	copy_at(&s, 1200, 1400, 1800); /* C2: after a launch */
+	span_of(&s, 1, WT_RANGE_OFFLOAD, "weights", 1250, 1300);
+	copy_at(&s, 1260, 1800, 2600); /* C6 */
+	EXPECT(&s, WT_C1, {WT_C1, 300}, {WT_A6, 100}, {WT_C2, 400}, {WT_C6, 800});
+	assert_int_equal(slice->grade, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_annotated),
+		cmocka_unit_test(test_annotated_elsewhere),
+		cmocka_unit_test(test_copies_of_input),
 		cmocka_unit_test(test_late_launch),
 		cmocka_unit_test(test_queued_gap),
 		cmocka_unit_test(test_just_launched),

@@ -37,6 +37,7 @@ static void test_numbers_of_the_file(void **state)
 	KIND(COMM);
 	KIND(CONTEXT);
 	KIND(GEMM);
+	KIND(MARK);
 	COLLECTIVE(ALL_REDUCE);
 	COLLECTIVE(ALL_GATHER);
 	COLLECTIVE(REDUCE_SCATTER);
