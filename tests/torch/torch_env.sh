@@ -30,13 +30,25 @@ plain() {
 		{ cat "$tmp/$name.plain" "$tmp/$name.plain.err"; fail "$name: the job fails without the agent"; }
 }
 
+# CPython before 3.14 ends a thread that asks for its lock while the interpreter goes, and PyTorch's own threads then
+# abort the process (pytorch issues 38228, 38230): with or without us, rarely, on a busy machine. What such a job did
+# before is no less right, but its trace has no end; so it is run once more, and the test says so.
+aborted_by_python() {
+	grep -q '^terminate called without an active exception' "$1"
+}
+
 # record NAME DEVICE JOB ARGS: under the agent; traces and truth in $tmp/NAME, output in $tmp/NAME.out
 record() {
-	local name=$1 device=$2 job=$3
+	local name=$1 device=$2 job=$3 try
 	shift 3
-	SIMGPU_LOG=$tmp/$name.stubs "$build/warptap" run --sim "$device" -o "$tmp/$name" -- \
-		"$python" "$jobs/$job" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" ||
-		{ cat "$tmp/$name.out" "$tmp/$name.err"; fail "$name: the job fails under the agent"; }
+	for try in 1 2; do
+		rm -rf "${tmp:?}/$name"
+		SIMGPU_LOG=$tmp/$name.stubs PYTHONFAULTHANDLER=1 "$build/warptap" run --sim "$device" -o "$tmp/$name" -- \
+			"$python" "$jobs/$job" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" && break
+		cat "$tmp/$name.out" "$tmp/$name.err"
+		[ $try = 1 ] && aborted_by_python "$tmp/$name.err" || fail "$name: the job fails under the agent"
+		echo "$name: once more: the interpreter aborted a thread of PyTorch's while it ended"
+	done
 	"$build/warptap" report --json "$tmp/$name" >"$tmp/$name.json" || fail "$name: report exits $?"
 }
 
