@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdint.h>
@@ -29,7 +30,8 @@
 #define EXIT_NOT_FOUND	127
 
 static const char usage_text[] = "usage: warptap run [-o DIR] [--level LEVEL] [--sim "
-				 "DEVICE[,scenario=FILE][,devices=N]] [-q] [--] "
+				 "DEVICE[,scenario=FILE][,devices=N][,preload]] [-q] "
+				 "[--] "
 				 "COMMAND...\n"
 				 "\n"
 				 "Records COMMAND and its children, one trace for each process "
@@ -220,6 +222,26 @@ static int prepend(const char *name, const char *value)
 	return r;
 }
 
+/*
+ * Before libraries that a program finds by its own path (NVIDIA's wheels, by an RPATH): the first one loaded with a
+ * soname is the one that all others get. The agent comes before these.
+ */
+static int preload_sim(const char *dir)
+{
+	char pattern[PATH_MAX + 16];
+	glob_t found;
+	int r;
+
+	snprintf(pattern, sizeof(pattern), "%s/lib*.so.*", dir);
+	if (glob(pattern, 0, NULL, &found))
+		return -1;
+	r = found.gl_pathc ? 0 : -1;
+	for (size_t i = 0; i < found.gl_pathc && !r; i++)
+		r = prepend("LD_PRELOAD", found.gl_pathv[i]);
+	globfree(&found);
+	return r;
+}
+
 /* The first entry of LD_PRELOAD, if it is a sanitizer's runtime, stays first. */
 static int preload(const char *agent)
 {
@@ -238,9 +260,12 @@ static int preload(const char *agent)
 	return r;
 }
 
-static int sim_option(char *word)
+static int sim_option(const struct run *run, char *word)
 {
 	char full[PATH_MAX];
+
+	if (!strcmp(word, "preload"))
+		return preload_sim(run->sim_lib) ? WT_EXIT_FAILED : 0;
 
 	if (!strncmp(word, "scenario=", 9)) {
 		if (!realpath(word + 9, full) || access(full, R_OK)) {
@@ -260,7 +285,8 @@ static int sim_option(char *word)
 			word + 8);
 		return WT_EXIT_USAGE;
 	}
-	fprintf(stderr, "warptap run: --sim: %s: expected scenario=FILE or devices=N\n", word);
+	fprintf(stderr, "warptap run: --sim: %s: expected scenario=FILE, devices=N or preload\n",
+		word);
 	return WT_EXIT_USAGE;
 }
 
@@ -282,7 +308,7 @@ static int set_sim(const struct run *run, const char *spec)
 		   prepend("LD_LIBRARY_PATH", run->sim_lib)))
 		r = WT_EXIT_FAILED;
 	while (!r && (word = strsep(&rest, ",")))
-		r = sim_option(word);
+		r = sim_option(run, word);
 	free(copy);
 	return r;
 }
