@@ -19,18 +19,19 @@
 #include "report/report.h"
 
 static const char usage_text[] =
-	"usage: warptap report PATH... [--json] [-o FILE] [-q]\n"
+	"usage: warptap report PATH... [--json] [--as hta] [-o FILE] [-q]\n"
 	"\n"
 	"Accounts for every nanosecond of every device in the traces at PATH: files, or folders "
 	"of\n"
 	"them. See man warptap-report.\n"
 	"\n"
 	"  --json     the report as JSON (schema warptap.report/1)\n"
+	"  --as hta   instead, the breakdowns of HolisticTraceAnalysis, by its rules\n"
 	"  -o FILE    write it to FILE instead of standard output\n"
 	"  -q         no warnings on standard error; errors are still printed\n";
 
 struct options {
-	int json, quiet;
+	int json, quiet, as_hta;
 	const char *output;
 	char **paths;
 	int npaths;
@@ -58,6 +59,14 @@ static int parse(int argc, char **argv, struct options *ret)
 			ret->json = 1;
 		} else if (!strcmp(a, "-q") || !strcmp(a, "--quiet")) {
 			ret->quiet = 1;
+		} else if (!strcmp(a, "--as") && i + 1 < argc && !strcmp(argv[i + 1], "hta")) {
+			ret->as_hta = 1;
+			i++;
+		} else if (!strcmp(a, "--as")) {
+			fprintf(stderr, "warptap report: --as: %s%s; known: hta\n",
+				i + 1 < argc ? "unknown view " : "a view must follow",
+				i + 1 < argc ? argv[i + 1] : "");
+			return WT_EXIT_USAGE;
 		} else if (!strcmp(a, "-o") && i + 1 < argc) {
 			ret->output = argv[++i];
 		} else if (!strcmp(a, "--help") || !strcmp(a, "-h")) {
@@ -183,6 +192,8 @@ static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 		fputs("warptap report: out of memory\n", stderr);
 		return NULL;
 	}
+	if (opt->as_hta)
+		wt_builder_keep_asides(r.builder);
 	for (int i = 0; i < opt->npaths; i++) {
 		struct stat st;
 
@@ -233,13 +244,17 @@ static int wants_colour(const struct options *opt)
 static int report(const struct options *opt, const struct wt_timeline *tl)
 {
 	struct wt_ledger *ledger = NULL;
+	struct wt_hta *hta = NULL;
 	struct wt_report *r = NULL;
 	struct wt_strbuf text = {.n = 0};
 	struct wt_diag diag = {.offset = -1};
 	int err = wt_ledger_build(&ledger, tl, &diag), rc = WT_EXIT_FAILED;
 
 	err = err ? err : wt_report_new(&r, tl, ledger);
+	if (!err && opt->as_hta)
+		err = wt_hta_build(&hta, tl);
 	if (!err) {
+		r->hta = hta;
 		r->colour = wants_colour(opt);
 		if (opt->json)
 			wt_report_json(r, &text);
@@ -253,6 +268,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 		rc = write_out(opt, &text);
 	wt_strbuf_release(&text);
 	wt_report_free(r);
+	wt_hta_free(hta);
 	wt_ledger_free(ledger);
 	return rc;
 }

@@ -256,6 +256,8 @@ int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, 
 	k->js = wt_json_new(src, window_bytes);
 	k->ps = k->js ? wt_kineto_parser_new(k->js) : NULL;
 	if (k->ps) {
+		if (wt_builder_keeps_asides(b))
+			wt_kineto_parser_keep_asides(k->ps);
 		rc = read_top(k);
 		late = complete(k);
 		rc = judge(k, late ? late : rc, diag);

@@ -6,6 +6,7 @@
  *
  * Values of an unexpected kind (null, a list where a number should be) are skipped, not errors: only bad JSON is.
  */
+#define _GNU_SOURCE /* memmem */
 #include "import/kineto_event.h"
 
 #include <stdlib.h>
@@ -76,6 +77,7 @@ struct wt_kineto_parser {
 	struct wt_json_text texts[2]; /* name, args.name: registered with the scanner */
 	struct wt_kineto_event ev;
 	uint64_t seen;
+	int keeps_asides;
 	uint8_t slots[SLOTS]; /* hash of a key -> field + 1 */
 };
 
@@ -100,6 +102,28 @@ struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js)
 	}
 	wt_json_keep(js, ps->texts, COUNT(ps->texts));
 	return ps;
+}
+
+void wt_kineto_parser_keep_asides(struct wt_kineto_parser *ps)
+{
+	ps->keeps_asides = 1;
+}
+
+static int text_is(const struct wt_json_text *t, const char *word)
+{
+	return t->n == strlen(word) && !memcmp(t->s, word, t->n);
+}
+
+int wt_kineto_is_aside(const struct wt_kineto_event *ev)
+{
+	if (ev->ph != 'X' || !(ev->flags & WT_KINETO_HAS_DUR) || ev->cat == WT_KINETO_UNSEEN ||
+	    (ev->cat > WT_KINETO_IGNORED && ev->cat != WT_KINETO_RANGE &&
+	     ev->cat != WT_KINETO_OPERATOR))
+		return 0;
+	return (ev->flags & WT_KINETO_HAS_STREAM && ev->stream != -1) ||
+	       text_is(&ev->name, "Event Sync") || text_is(&ev->name, "Context Sync") ||
+	       (ev->cat == WT_KINETO_IGNORED && ev->name.n &&
+		memmem(ev->name.s, ev->name.n, STEP_PREFIX, sizeof(STEP_PREFIX) - 1));
 }
 
 void wt_kineto_parser_free(struct wt_kineto_parser *ps)
@@ -319,6 +343,8 @@ static int unwanted(const struct wt_kineto_parser *ps)
 
 	if (ev->ph && ev->ph != 'X' && ev->ph != 'M')
 		return 1;
+	if (ps->keeps_asides)
+		return 0;
 	if (ev->cat == WT_KINETO_IGNORED)
 		return 1;
 	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s && !is_step(&ps->texts[0]);
@@ -360,7 +386,8 @@ static int read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
 		return read_id(ps, &ev->pid, WT_KINETO_HAS_PID);
 	if (IS("tid"))
 		return read_id(ps, &ev->tid, 0);
-	if (IS("args") && ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR)
+	if (IS("args") &&
+	    (ps->keeps_asides || (ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR)))
 		return read_args(ps);
 #undef IS
 	return wt_json_skip(ps->js);
@@ -401,5 +428,6 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 		ev->copy_kind = kind ? kind : ev->copy_kind;
 	}
 	*ret = ev;
-	return ev->ph == 'M' || ev->cat > WT_KINETO_IGNORED;
+	return ev->ph == 'M' || ev->cat > WT_KINETO_IGNORED ||
+	       (ps->keeps_asides && (ps->seen == 1 || wt_kineto_is_aside(ev)));
 }

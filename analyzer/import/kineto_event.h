@@ -46,6 +46,10 @@ struct wt_kineto_parser;
 
 /* Registers its texts with the scanner (wt_json_keep). NULL: no memory. */
 struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js);
+/* From now on also delivers, with their category, the first event and those that wt_kineto_is_aside(). */
+void wt_kineto_parser_keep_asides(struct wt_kineto_parser *ps);
+/* 1 for an event that is neither work nor a call, but that some tool takes for device time (struct wt_aside). */
+int wt_kineto_is_aside(const struct wt_kineto_event *ev);
 void wt_kineto_parser_free(struct wt_kineto_parser *ps);
 /*
  * Reads the event that comes next: 1 and an event to deliver (valid until the next call), 0 if it is of no interest,

@@ -290,17 +290,41 @@ static int add_name(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	return 0;
 }
 
+static void add_aside(struct wt_kineto *k, const struct wt_kineto_event *ev)
+{
+	int on_stream = wt_kineto_is_aside(ev) && ev->flags & WT_KINETO_HAS_STREAM;
+	struct wt_aside a = {.process = k->process,
+			     .first = k->nitems == 1,
+			     .stream = on_stream ? ev->stream : -1,
+			     .correlation = ev->correlation};
+
+	if (ev->ph != 'X' || !(ev->flags & WT_KINETO_HAS_DUR) || !times(ev, &a.start_ns, &a.end_ns))
+		return;
+	a.name = name_of(k, ev);
+	wt_builder_aside(k->b, &a);
+}
+
+static int is_step(const struct wt_kineto_event *ev)
+{
+	return ev->name.n > 13 && !memcmp(ev->name.s, "ProfilerStep#", 13);
+}
+
 int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
 	if (ev->ph == 'M')
 		return add_name(k, ev);
+	if (wt_builder_keeps_asides(k->b) && (k->nitems == 1 || wt_kineto_is_aside(ev)))
+		add_aside(k, ev);
 	switch (ev->cat) {
 	case WT_KINETO_CALL:
 		add_call(k, ev);
 		return k->error;
+	case WT_KINETO_IGNORED: /* an aside */
+		return 0;
 	case WT_KINETO_RANGE:
 	case WT_KINETO_OPERATOR:
-		add_range(k, ev);
+		if (ev->cat == WT_KINETO_RANGE || is_step(ev))
+			add_range(k, ev);
 		return k->error;
 	default:
 		return add_op(k, ev) ? -WT_E_NOMEM : k->error;

@@ -332,6 +332,10 @@ static const struct {
 
 void wt_report_text(const struct wt_report *r, struct wt_strbuf *out)
 {
+	if (r->hta) {
+		wt_hta_text(r, out);
+		return;
+	}
 	for (size_t i = 0; i < NSECTIONS; i++)
 		if (sections[i].text)
 			sections[i].text(r, out);

@@ -7,6 +7,7 @@
 #define WT_REPORT_H
 
 #include "base/strbuf.h"
+#include "ledger/hta.h"
 #include "ledger/ledger.h"
 
 /* Sums over all devices and processes, made once. */
@@ -27,6 +28,8 @@ struct wt_coll_row {
 struct wt_report {
 	const struct wt_timeline *tl;
 	const struct wt_ledger *ledger;
+	const struct wt_hta *
+		hta; /* NULL: not asked for. The caller sets and keeps it; the text is then of it alone */
 	int colour;
 	struct wt_account total; /* windows of all devices together */
 	int64_t rollup_ns[WT_ROLLUPS];

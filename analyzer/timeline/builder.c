@@ -104,6 +104,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->ops.rows);
 	free(b->calls.rows);
 	free(b->ranges.rows);
+	free(b->asides.rows);
 	free(b->collectives.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
@@ -298,6 +299,21 @@ struct wt_call *wt_builder_call_at(struct wt_builder *b, int32_t call)
 void wt_builder_range(struct wt_builder *b, const struct wt_range *range)
 {
 	PUSH(b, ranges, MOST_U32, *range);
+}
+
+void wt_builder_keep_asides(struct wt_builder *b)
+{
+	b->keeps_asides = 1;
+}
+
+int wt_builder_keeps_asides(const struct wt_builder *b)
+{
+	return b->keeps_asides;
+}
+
+void wt_builder_aside(struct wt_builder *b, const struct wt_aside *aside)
+{
+	PUSH(b, asides, MOST_U32, *aside);
 }
 
 int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *c)

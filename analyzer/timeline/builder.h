@@ -52,6 +52,10 @@ void wt_builder_op(struct wt_builder *b, const struct wt_op *op);
 int32_t wt_builder_call(struct wt_builder *b, const struct wt_call *call);
 struct wt_call *wt_builder_call_at(struct wt_builder *b, int32_t call);
 void wt_builder_range(struct wt_builder *b, const struct wt_range *range);
+/* Asks importers for struct wt_aside rows; before the first file. They cost a look at every event of a file. */
+void wt_builder_keep_asides(struct wt_builder *b);
+int wt_builder_keeps_asides(const struct wt_builder *b);
+void wt_builder_aside(struct wt_builder *b, const struct wt_aside *aside);
 /* c->lead is -1 or its own index for "itself". */
 int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *c);
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole);

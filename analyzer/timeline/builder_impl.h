@@ -19,6 +19,7 @@ struct wt_builder {
 	WT_TABLE(struct wt_op) ops;
 	WT_TABLE(struct wt_call) calls;
 	WT_TABLE(struct wt_range) ranges;
+	WT_TABLE(struct wt_aside) asides;
 	WT_TABLE(struct wt_collective) collectives;
 	WT_TABLE(struct wt_hole) holes;
 	WT_TABLE(struct wt_count) counts;
@@ -36,6 +37,7 @@ struct wt_builder {
 	struct wt_keyset process_keys, device_keys, stream_keys, thread_keys, shape_keys, work_keys,
 		note_keys;
 	struct wt_strings *strings;
+	int keeps_asides;
 	int error; /* the first enum wt_err; 0 = none */
 };
 

@@ -121,6 +121,11 @@ static int dangling(const struct wt_builder *b)
 		if (b->ranges.rows[i].process >= b->processes.n)
 			return 1;
 	}
+	for (size_t i = 0; i < b->asides.n; i++) {
+		if (b->asides.rows[i].process >= b->processes.n ||
+		    b->asides.rows[i].name >= wt_strings_count(b->strings))
+			return 1;
+	}
 	for (size_t i = 0; i < b->collectives.n; i++) {
 		if (b->collectives.rows[i].process >= b->processes.n)
 			return 1;
@@ -224,6 +229,15 @@ static int cmp_range(const void *pa, const void *pb, void *arg)
 
 	c = c ? c : cmp(y->end_ns, x->end_ns);
 	return c ? c : cmp(x->step, y->step);
+}
+
+static int cmp_aside(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_aside *x = pa, *y = pb;
+	int c = cmp(x->start_ns, y->start_ns);
+
+	c = c ? c : cmp(y->end_ns, x->end_ns);
+	return c ? c : cmp(x->stream, y->stream);
 }
 
 static int cmp_hole(const void *pa, const void *pb, void *arg)
@@ -406,6 +420,7 @@ static int arrange(struct wt_builder *b)
 		return err;
 	sort_rows(b->ops.rows, b->ops.n, sizeof(*b->ops.rows), cmp_op, b);
 	sort_rows(b->ranges.rows, b->ranges.n, sizeof(*b->ranges.rows), cmp_range, b);
+	sort_rows(b->asides.rows, b->asides.n, sizeof(*b->asides.rows), cmp_aside, b);
 	sort_rows(b->holes.rows, b->holes.n, sizeof(*b->holes.rows), cmp_hole, b);
 	rank_devices(b);
 	return 0;
@@ -437,6 +452,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, ops);
 	MOVE(tl, b, calls);
 	MOVE(tl, b, ranges);
+	MOVE(tl, b, asides);
 	MOVE(tl, b, collectives);
 	MOVE(tl, b, holes);
 	MOVE(tl, b, counts);

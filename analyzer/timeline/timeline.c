@@ -27,6 +27,7 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->device_first);
 	free(tl->calls);
 	free(tl->ranges);
+	free(tl->asides);
 	free(tl->collectives);
 	free(tl->holes);
 	free(tl->counts);

@@ -185,6 +185,19 @@ struct wt_range {
 	uint8_t marked; /* 1: the job says its kind (annotate.h); 0: from the name, if at all */
 };
 
+/*
+ * A row of another tool's file that is neither work nor a call, yet counted by that tool: kept only when a view asks
+ * for it (wt_builder_keep_asides), read by that view alone.
+ */
+struct wt_aside {
+	int64_t start_ns, end_ns;
+	int64_t stream; /* as the source numbers it; -1 = none */
+	uint64_t correlation;
+	uint32_t name;
+	uint16_t process;
+	uint8_t first; /* the file's first event, whatever it is */
+};
+
 enum wt_coll_op {
 	WT_COLL_NONE,
 	WT_COLL_ALL_REDUCE,
@@ -302,6 +315,8 @@ struct wt_timeline {
 	size_t ncalls;
 	struct wt_range *ranges; /* sorted by start */
 	size_t nranges;
+	struct wt_aside *asides; /* sorted by start; none unless asked for */
+	size_t nasides;
 	struct wt_collective *collectives;
 	size_t ncollectives;
 	struct wt_hole *holes; /* sorted by (device, start) */
