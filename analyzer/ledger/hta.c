@@ -208,16 +208,16 @@ static void breakdown(const struct view *v, struct wt_hta_rank *ret)
 	ret->overlap_ns = ret->comm_ns + ret->compute_ns - both_ns;
 }
 
-/* A time as HTA holds it: a double of microseconds since 1970 knows a quarter of one. */
-static double as_us(int64_t ns)
+/* A time as HTA holds it, in the file's own clock: a double of microseconds since 1970 knows a quarter of one. */
+static double as_us(const struct view *v, int64_t ns)
 {
-	return (double)((long double)ns / 1000);
+	return (double)((long double)(ns - v->tl->inputs[v->input].base_ns) / 1000);
 }
 
 /* By how much t comes after the end of a row, as HTA computes it. */
-static double after_us(int64_t t_ns, const struct row *r)
+static double after_us(const struct view *v, int64_t t_ns, const struct row *r)
 {
-	return as_us(t_ns) - as_us(r->start_ns) - (double)(r->end_ns - r->start_ns) / 1000;
+	return as_us(v, t_ns) - as_us(v, r->start_ns) - (double)(r->end_ns - r->start_ns) / 1000;
 }
 
 /* Rows are sorted by stream, then start; work only. */
@@ -242,12 +242,12 @@ static int idle_by_stream(const struct view *v, struct wt_hta_rank *ret)
 			before = NULL;
 			memset(us, 0, sizeof(us));
 		}
-		if (before && r->launch_ns != NO_LAUNCH && after_us(r->launch_ns, before) > 0)
+		if (before && r->launch_ns != NO_LAUNCH && after_us(v, r->launch_ns, before) > 0)
 			why = WT_HTA_HOST_WAIT;
-		else if (before && after_us(r->start_ns, before) < KERNEL_WAIT_US)
+		else if (before && after_us(v, r->start_ns, before) < KERNEL_WAIT_US)
 			why = WT_HTA_KERNEL_WAIT;
 		s->rows[why]++;
-		us[why] += before ? after_us(r->start_ns, before) : 0;
+		us[why] += before ? after_us(v, r->start_ns, before) : 0;
 		s->ns[why] = (int64_t)(us[why] * 1000 + (us[why] < 0 ? -0.5 : 0.5));
 		before = r;
 	}

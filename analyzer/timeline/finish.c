@@ -83,6 +83,19 @@ static void check_collectives(struct wt_builder *b)
 	}
 }
 
+static void check_asides(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->asides.n; i++) {
+		struct wt_aside *a = &b->asides.rows[i];
+
+		if (in_range(a->start_ns, a->end_ns))
+			continue;
+		a->start_ns = a->end_ns = 0;
+		a->stream = -1;
+		a->first = 0;
+	}
+}
+
 static void check_holes(struct wt_builder *b)
 {
 	for (size_t i = 0; i < b->holes.n; i++) {
@@ -173,6 +186,11 @@ static void add_bases(struct wt_builder *b)
 		struct wt_range *r = &b->ranges.rows[i];
 
 		shift(&r->start_ns, &r->end_ns, base_of(b, r->process));
+	}
+	for (size_t i = 0; i < b->asides.n; i++) {
+		struct wt_aside *a = &b->asides.rows[i];
+
+		shift(&a->start_ns, &a->end_ns, base_of(b, a->process));
 	}
 	for (size_t i = 0; i < b->holes.n; i++) {
 		struct wt_hole *h = &b->holes.rows[i];
@@ -413,6 +431,7 @@ static int arrange(struct wt_builder *b)
 	check_ops(b);
 	check_calls(b);
 	check_collectives(b);
+	check_asides(b);
 	check_holes(b);
 	err = sort_calls(b);
 	err = err ? err : join(b);
