@@ -78,9 +78,9 @@ enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 	if (op->kind == WT_OP_COPY || op->kind == WT_OP_MEMSET)
 		return WT_STATE_COPY;
 	if (op->kind == WT_OP_KERNEL) {
-		uint32_t category =
-			tl->instructions ? tl->instructions[op->instruction].category : 0;
-		uint32_t name = category ? category : op->name;
+		const struct wt_instruction *in =
+			op->instruction ? &tl->instructions[op->instruction] : NULL;
+		uint32_t name = in && in->by_category ? in->category : op->name;
 
 		*ret_family = wt_family_of(f, name, wt_timeline_string(tl, name));
 	}

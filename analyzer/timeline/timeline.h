@@ -57,6 +57,7 @@ struct wt_instruction {
 	uint32_t shapes;   /* of the results, without layouts: "f32[8,128]" */
 	uint32_t name;	   /* in its program: "fusion.42" */
 	uint32_t program;  /* "jit_step" */
+	uint8_t by_category; /* 1: no kernels on this device; what an operation is, its category says, not its name */
 	uint64_t flops,
 		bytes; /* of one execution by the compiler's cost model, bytes moved; 0 = not known */
 };
