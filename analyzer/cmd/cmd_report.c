@@ -245,12 +245,14 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 {
 	struct wt_ledger *ledger = NULL;
 	struct wt_hta *hta = NULL;
+	struct wt_ranks *ranks = NULL;
 	struct wt_report *r = NULL;
 	struct wt_strbuf text = {.n = 0};
 	struct wt_diag diag = {.offset = -1};
 	int err = wt_ledger_build(&ledger, tl, &diag), rc = WT_EXIT_FAILED;
 
-	err = err ? err : wt_report_new(&r, tl, ledger);
+	err = err ? err : wt_ranks_build(&ranks, ledger, &diag);
+	err = err ? err : wt_report_new(&r, tl, ledger, ranks);
 	if (!err && opt->as_hta)
 		err = wt_hta_build(&hta, tl);
 	if (!err) {
@@ -269,6 +271,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 	wt_strbuf_release(&text);
 	wt_report_free(r);
 	wt_hta_free(hta);
+	wt_ranks_free(ranks);
 	wt_ledger_free(ledger);
 	return rc;
 }

@@ -156,7 +156,9 @@ static void fill_collective(struct wt_kineto *k, const struct wt_kineto_event *e
 		.call = -1,
 		.peer = -1,
 		.lead = -1,
-		.group = wt_builder_cstring(k->b, ev->group_desc),
+		.group = strcmp(ev->group_desc, "undefined")
+				 ? wt_builder_cstring(k->b, ev->group_desc)
+				 : 0,
 		.process = k->process,
 		.op = ev->coll_op,
 	};

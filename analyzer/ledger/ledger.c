@@ -241,10 +241,11 @@ static struct range recorded(const struct wt_timeline *tl, uint16_t device)
 }
 
 static struct range window_of(const struct wt_timeline *tl, uint16_t device,
-			      const struct range *collected_by, const struct range *common)
+			      const struct range *collected_by, const struct range *common,
+			      struct range *ret_own)
 {
 	struct range r = {INT64_MAX, INT64_MIN};
-	int ranked = 0;
+	int ranked = 0, is_collected;
 
 	for (size_t i = 0; i < tl->nstreams; i++) {
 		uint16_t process = tl->streams[i].process;
@@ -254,9 +255,11 @@ static struct range window_of(const struct wt_timeline *tl, uint16_t device,
 		ranked |= tl->processes[process].rank >= 0;
 		widen(&r, collected_by[process].w0_ns, collected_by[process].w1_ns);
 	}
-	if (r.w0_ns >= r.w1_ns) /* another tool's file, or nothing usable in ours */
+	is_collected = r.w0_ns < r.w1_ns;
+	if (!is_collected) /* another tool's file, or nothing usable in ours */
 		r = recorded(tl, device);
-	else if (ranked && common->w0_ns < common->w1_ns)
+	*ret_own = r.w0_ns <= r.w1_ns ? r : (struct range){0, 0};
+	if (is_collected && ranked && common->w0_ns < common->w1_ns)
 		r = *common;
 	return r.w0_ns <= r.w1_ns ? r : (struct range){0, 0};
 }
@@ -298,7 +301,7 @@ static int build_device(struct wt_ledger *l, struct wt_gaps *gaps, struct wt_led
 static int build_devices(struct wt_ledger *l, struct wt_gaps *gaps)
 {
 	const struct wt_timeline *tl = l->tl;
-	struct range *by = malloc((tl->nprocesses + 1) * sizeof(*by)), common;
+	struct range *by = malloc((tl->nprocesses + 1) * sizeof(*by)), common, window, own;
 	uint8_t *used = calloc(tl->nprocesses + 1, 1);
 	int err = by && used ? 0 : -WT_E_NOMEM;
 
@@ -314,8 +317,10 @@ static int build_devices(struct wt_ledger *l, struct wt_gaps *gaps)
 		if (tl->device_first[i] == tl->device_first[i + 1])
 			continue;
 		l->devices[l->ndevices].device = (uint16_t)i;
-		err = build_device(l, gaps, &l->devices[l->ndevices++],
-				   window_of(tl, (uint16_t)i, by, &common));
+		window = window_of(tl, (uint16_t)i, by, &common, &own);
+		l->devices[l->ndevices].own_w0_ns = own.w0_ns;
+		l->devices[l->ndevices].own_w1_ns = own.w1_ns;
+		err = build_device(l, gaps, &l->devices[l->ndevices++], window);
 	}
 	free(by);
 	free(used);

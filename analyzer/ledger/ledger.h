@@ -86,7 +86,8 @@ struct wt_kernel_stats { /* kernel records only, collectives' kernels included *
 };
 struct wt_ledger_device {
 	uint16_t device;
-	int64_t w0_ns, w1_ns; /* the window; w0 = w1 without records */
+	int64_t w0_ns, w1_ns;	      /* the window; w0 = w1 without records */
+	int64_t own_w0_ns, own_w1_ns; /* what was collected of this device, whatever the others' */
 	struct wt_slices slices;
 	struct wt_account account;
 	struct wt_kernel_stats kernels;

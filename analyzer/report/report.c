@@ -131,6 +131,15 @@ static int cmp_coll(const void *pa, const void *pb, void *arg)
 	return c ? c : (x->comm > y->comm) - (x->comm < y->comm);
 }
 
+static void add_part(struct wt_coll_row *row, const struct wt_part *p)
+{
+	row->matched += !p->why;
+	if (p->why || p->end_ns <= p->start_ns)
+		return;
+	row->wait_ns += p->wait_ns;
+	row->transfer_ns += p->end_ns - p->start_ns - p->wait_ns;
+}
+
 /* Collectives by their records; kernels of communication families that belong to none, by their names. */
 static int add_collectives(struct wt_report *r)
 {
@@ -138,6 +147,7 @@ static int add_collectives(struct wt_report *r)
 	struct wt_map rows = {.count = 0};
 	struct wt_coll_row *row, like;
 	const struct wt_family_row *family;
+	int32_t part;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < tl->ncollectives; i++) {
@@ -147,6 +157,7 @@ static int add_collectives(struct wt_report *r)
 		if (row) {
 			row->count++;
 			row->bytes += tl->collectives[i].bytes;
+			add_part(row, &r->ranks->parts[i]);
 		}
 	}
 	for (size_t i = 0; !err && i < tl->nops; i++) {
@@ -161,6 +172,9 @@ static int add_collectives(struct wt_report *r)
 		if (row) {
 			row->kernels++;
 			row->sum_ns += op->end_ns - op->start_ns;
+			part = op->collective < 0 ? wt_ranks_part_of(r->ranks, (uint32_t)i) : -1;
+			if (part >= 0)
+				add_part(row, &r->ranks->parts[part]);
 		}
 	}
 	for (size_t d = 0; !err && d < r->ledger->ndevices; d++) {
@@ -289,7 +303,7 @@ int wt_report_damaged(const struct wt_timeline *tl)
 }
 
 int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
-		  const struct wt_ledger *ledger)
+		  const struct wt_ledger *ledger, const struct wt_ranks *ranks)
 {
 	struct wt_report *r = calloc(1, sizeof(*r));
 
@@ -297,6 +311,7 @@ int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
 		return -WT_E_NOMEM;
 	r->tl = tl;
 	r->ledger = ledger;
+	r->ranks = ranks;
 	add_accounts(r);
 	add_counts(r);
 	add_cost(r);

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "ledger/hta.h"
 #include "ledger/ledger.h"
+#include "ranks/ranks.h"
 
 /* Sums over all devices and processes, made once. */
 struct wt_kernel_row {
@@ -23,6 +24,8 @@ struct wt_coll_row {
 	uint32_t nranks;
 	uint64_t count, kernels, bytes;
 	int64_t sum_ns, exposed_ns;
+	uint64_t matched;	      /* over ranks, of count (without records: of kernels) */
+	int64_t transfer_ns, wait_ns; /* of matched ones */
 	uint8_t recorded; /* from records of the collective, not from kernel names alone */
 };
 struct wt_report {
@@ -30,6 +33,7 @@ struct wt_report {
 	const struct wt_ledger *ledger;
 	const struct wt_hta *
 		hta; /* NULL: not asked for. The caller sets and keeps it; the text is then of it alone */
+	const struct wt_ranks *ranks;
 	int colour;
 	struct wt_account total; /* windows of all devices together */
 	int64_t rollup_ns[WT_ROLLUPS];
@@ -50,7 +54,7 @@ struct wt_report {
 
 /* 0 or -WT_E_NOMEM. */
 int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
-		  const struct wt_ledger *ledger);
+		  const struct wt_ledger *ledger, const struct wt_ranks *ranks);
 void wt_report_free(struct wt_report *r);
 /* 1 if an input was damaged or a process was cut off: what is reported is not all there was. */
 int wt_report_damaged(const struct wt_timeline *tl);

@@ -83,6 +83,9 @@ void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_uint(j, "kernels", c->kernels);
 		wt_jout_int(j, "sum_ns", c->sum_ns);
 		wt_jout_int(j, "exposed_ns", c->exposed_ns);
+		wt_jout_uint(j, "matched", c->matched);
+		wt_jout_count(j, "transfer_ns", c->matched ? c->transfer_ns : -1);
+		wt_jout_count(j, "wait_ns", c->matched ? c->wait_ns : -1);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -113,6 +116,12 @@ void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_text_span(out, c->sum_ns);
 		wt_strbuf_adds(out, ", exposed ");
 		wt_text_span(out, c->exposed_ns);
+		if (c->matched) {
+			wt_strbuf_adds(out, "; transfer ");
+			wt_text_span(out, c->transfer_ns);
+			wt_strbuf_adds(out, ", waiting ");
+			wt_text_span(out, c->wait_ns);
+		}
 		wt_strbuf_addc(out, '\n');
 	}
 	if (r->ncollectives > TOP_COLLECTIVES)

@@ -14,8 +14,8 @@ KEYS = {"window_ns": "window_ns", "compute_ns": "compute_ns", "comm_exposed_ns":
         "copy_exposed_ns": "copy_exposed_ns", "idle_ns": "none_ns", "comm_total_ns": "comm_total_ns",
         "comm_hidden_ns": "comm_hidden_ns"}
 STATES = ("compute_ns", "comm_exposed_ns", "copy_exposed_ns", "spin_ns", "none_ns")
-TOP = ("schema", "inputs", "devices", "rollup_ns", "kernels", "collectives", "steps", "completeness", "cost",
-       "environment", "opportunities", "notes")
+TOP = ("schema", "inputs", "devices", "rollup_ns", "ranks", "kernels", "collectives", "steps", "completeness",
+       "cost", "environment", "opportunities", "notes")
 
 binary, traces = sys.argv[1:3]
 failures = []

@@ -25,11 +25,13 @@ static void render(const struct wt_timeline *tl, struct wt_strbuf *ret_json,
 		   struct wt_strbuf *ret_text)
 {
 	struct wt_ledger *l = NULL;
+	struct wt_ranks *ranks = NULL;
 	struct wt_report *r = NULL;
 	struct wt_strbuf raw = {.n = 0};
 
 	assert_int_equal(wt_ledger_build(&l, tl, NULL), 0);
-	assert_int_equal(wt_report_new(&r, tl, l), 0);
+	assert_int_equal(wt_ranks_build(&ranks, l, NULL), 0);
+	assert_int_equal(wt_report_new(&r, tl, l, ranks), 0);
 	wt_report_json(r, &raw);
 	wt_report_text(r, ret_text);
 	for (size_t i = 0; i < raw.n; i++) {
@@ -41,6 +43,7 @@ static void render(const struct wt_timeline *tl, struct wt_strbuf *ret_json,
 	}
 	wt_strbuf_release(&raw);
 	wt_report_free(r);
+	wt_ranks_free(ranks);
 	wt_ledger_free(l);
 }
 

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ledger, anew: exposed communication whose transfer and waiting are known becomes B3 or B4, then B1 up to the
+ * reference and B2 beyond it (in this order in time, only what is exposed of each); idle time before a receive whose
+ * sender had not begun becomes D12. The window of a job is what all its devices recorded, on aligned clocks.
+ * Slices are found on the whole recording and clipped afterwards, so accounts of windows still add.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ledger/sweep.h"
+#include "proto/wt_err.h"
+#include "ranks/ranks_impl.h"
+
+#define NO_OP	  UINT32_MAX
+#define QUEUED_NS 20000 /* compute that starts this soon after a collective was waiting for it */
+
+struct cutter {
+	struct wt_ranks *r;
+	const struct wt_ledger_device *d;
+	struct wt_slices out;
+	uint32_t run_op; /* consecutive exposed slices of one operation */
+	int64_t run_ns;
+};
+
+static int emit(struct cutter *k, const struct wt_slice *like, int64_t start_ns, int64_t end_ns,
+		enum wt_leaf leaf, uint8_t grade)
+{
+	struct wt_slice s = *like;
+
+	s.start_ns = start_ns > like->start_ns ? start_ns : like->start_ns;
+	s.end_ns = end_ns < like->end_ns ? end_ns : like->end_ns;
+	s.leaf = (uint8_t)leaf;
+	s.grade = grade;
+	return wt_slices_add(&k->out, &s);
+}
+
+static int64_t inside(const struct wt_ledger_device *d, int64_t start_ns, int64_t end_ns)
+{
+	start_ns = start_ns > d->w0_ns ? start_ns : d->w0_ns;
+	end_ns = end_ns < d->w1_ns ? end_ns : d->w1_ns;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+static int cut_exposed(struct cutter *k, const struct wt_slice *s, struct wt_part *p)
+{
+	int64_t wait_ns = p->start_ns + p->wait_ns,
+		ideal_ns = p->ideal_ns < 0 ? p->end_ns : wait_ns + p->ideal_ns;
+	int64_t end_ns = s->end_ns < wait_ns ? s->end_ns : wait_ns;
+	int err = emit(k, s, s->start_ns, wait_ns, (enum wt_leaf)p->leaf, p->grade);
+
+	p->exposed_ns += inside(k->d, s->start_ns, end_ns);
+	err = err ? err : emit(k, s, wait_ns, ideal_ns, WT_B1, p->ideal_ns < 0 ? 2 : p->grade);
+	return err ? err : emit(k, s, ideal_ns, INT64_MAX, WT_B2, p->grade);
+}
+
+/* Idle that ends with a receive or send whose other side began later than the idle time did. */
+static int cut_idle(struct cutter *k, const struct wt_slice *s, const struct wt_part *p)
+{
+	static const uint8_t below[WT_LEAVES] = {
+		[WT_D6] = 1, [WT_D7] = 1, [WT_D8] = 1, [WT_D9] = 1, [WT_D11] = 1, [WT_D14] = 1};
+	int err;
+
+	if (!below[s->leaf] || p->why || p->leaf != WT_B4 || p->peer_ns <= s->start_ns)
+		return wt_slices_add(&k->out, s);
+	err = emit(k, s, s->start_ns, p->peer_ns, WT_D12, 2);
+	return err ? err : emit(k, s, p->peer_ns, INT64_MAX, (enum wt_leaf)s->leaf, s->grade);
+}
+
+/*
+ * Whether what follows slice i, the last exposed one of a run, had to wait for it: compute that was queued and starts at
+ * once (on the same stream also while the collective's kernel still winds down), or a host that wakes up.
+ */
+static int blocks(const struct cutter *k, size_t i)
+{
+	const struct wt_slices *in = &k->d->slices;
+	const struct wt_timeline *tl = k->r->tl;
+	const struct wt_op *coll = &tl->ops[in->rows[i].op];
+	int64_t end_ns = in->rows[i].end_ns;
+
+	for (i++; i < in->n && in->rows[i].start_ns - end_ns <= QUEUED_NS; i++) {
+		const struct wt_slice *s = &in->rows[i];
+		const struct wt_op *next = s->op == NO_OP ? NULL : &tl->ops[s->op];
+
+		if (s->leaf == WT_D6)
+			return 1;
+		if (s->leaf > WT_A6)
+			continue;
+		return next && next->start_ns >= end_ns && next->call >= 0 &&
+		       tl->calls[next->call].start_ns < end_ns &&
+		       (next->stream == coll->stream || coll->end_ns <= next->start_ns);
+	}
+	return 0;
+}
+
+static void add_exposed(struct cutter *k, size_t i, int32_t part)
+{
+	const struct wt_slices *in = &k->d->slices;
+	const struct wt_slice *s = &in->rows[i];
+	struct wt_rank_comm *c = &k->r->comms[k->r->comm_of[part]];
+	int64_t ns = inside(k->d, s->start_ns, s->end_ns);
+
+	if (k->run_op != s->op)
+		k->run_ns = 0;
+	k->run_op = s->op;
+	k->run_ns += ns;
+	c->exposed_ns += ns;
+	if (i + 1 < in->n && in->rows[i + 1].op == s->op && in->rows[i + 1].leaf == WT_B5)
+		return;
+	if (blocks(k, i))
+		c->blocking_ns += k->run_ns;
+	k->run_ns = 0;
+}
+
+static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
+{
+	struct cutter k = {.r = r, .d = d, .run_op = NO_OP};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < d->slices.n; i++) {
+		const struct wt_slice *s = &d->slices.rows[i];
+		int exposed = s->leaf == WT_B5 && s->op != NO_OP;
+		int32_t part = exposed || (s->leaf >= WT_D1 && s->leaf <= WT_D14)
+				       ? wt_ranks_part_of(r, s->op)
+				       : -1;
+
+		if (part >= 0 && exposed)
+			add_exposed(&k, i, part);
+		if (part < 0 ||
+		    (exposed && (r->parts[part].why || !wt_part_timed(&r->parts[part]))))
+			err = wt_slices_add(&k.out, s);
+		else if (exposed)
+			err = cut_exposed(&k, s, &r->parts[part]);
+		else
+			err = cut_idle(&k, s, &r->parts[part]);
+	}
+	if (err) {
+		free(k.out.rows);
+		return err;
+	}
+	free(d->slices.rows);
+	d->slices = k.out;
+	return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
+}
+
+/* What of a communicator's kernels is not exposed, within the windows. */
+static int add_hidden(struct wt_ranks *r, const struct wt_ledger *l)
+{
+	const struct wt_ledger_device **by_device = calloc(r->tl->ndevices + 1, sizeof(*by_device));
+
+	if (!by_device)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < l->ndevices; i++)
+		by_device[l->devices[i].device] = &l->devices[i];
+	for (size_t i = 0; i < r->nparts; i++) {
+		const struct wt_ledger_device *d = by_device[r->seats[r->parts[i].seat].device];
+
+		if (d)
+			r->comms[r->comm_of[i]].hidden_ns +=
+				inside(d, r->parts[i].start_ns, r->parts[i].end_ns);
+	}
+	for (size_t i = 0; i < r->ncomms; i++)
+		r->comms[i].hidden_ns -= r->comms[i].exposed_ns;
+	free(by_device);
+	return 0;
+}
+
+/* The clock that most devices are told by, and the window that all of them recorded. */
+static void set_window(struct wt_ranks *r, struct wt_ledger *l, const uint16_t *process_of)
+{
+	uint32_t root = UINT32_MAX, most = 0;
+	int64_t w0_ns = INT64_MIN, w1_ns = INT64_MAX;
+
+	for (size_t i = 0; i < l->ndevices; i++) {
+		uint32_t n = 0;
+
+		for (size_t k = 0; k < l->ndevices && process_of[i] != 0xFFFF; k++)
+			n += process_of[k] != 0xFFFF &&
+			     r->clocks[process_of[k]].state != WT_CLOCK_UNKNOWN &&
+			     r->clocks[process_of[k]].root == r->clocks[process_of[i]].root;
+		if (n > most) {
+			most = n;
+			root = r->clocks[process_of[i]].root;
+		}
+	}
+	if (most < 2)
+		return;
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < l->ndevices; i++) {
+			struct wt_ledger_device *d = &l->devices[i];
+			const struct wt_clock *c =
+				process_of[i] == 0xFFFF ? NULL : &r->clocks[process_of[i]];
+			int64_t from_ns, to_ns;
+
+			if (!c || c->state == WT_CLOCK_UNKNOWN || c->root != root)
+				continue;
+			if (pass) {
+				d->w0_ns = wt_clock_from_root(c, w0_ns);
+				d->w1_ns = d->w0_ns + (w1_ns - w0_ns);
+				continue;
+			}
+			from_ns = wt_clock_to_root(c, d->own_w0_ns);
+			to_ns = wt_clock_to_root(c, d->own_w1_ns);
+			w0_ns = from_ns > w0_ns ? from_ns : w0_ns;
+			w1_ns = to_ns < w1_ns ? to_ns : w1_ns;
+		}
+		if (w0_ns >= w1_ns)
+			return;
+	}
+	r->w0_ns = w0_ns;
+	r->w1_ns = w1_ns;
+}
+
+int wt_ranks_cut(struct wt_ranks *r, struct wt_ledger *l)
+{
+	uint16_t *process_of = malloc((l->ndevices + 1) * sizeof(*process_of));
+	int err = process_of ? 0 : -WT_E_NOMEM;
+
+	for (size_t i = 0; !err && i < l->ndevices; i++) {
+		process_of[i] = 0xFFFF;
+		for (size_t k = 0; k < r->nseats; k++)
+			if (r->seats[k].device == l->devices[i].device && process_of[i] == 0xFFFF)
+				process_of[i] = r->seats[k].process;
+	}
+	if (!err)
+		set_window(r, l, process_of);
+	for (size_t i = 0; !err && i < l->ndevices; i++)
+		err = cut_device(r, &l->devices[i]);
+	if (!err)
+		err = add_hidden(r, l);
+	free(process_of);
+	return err;
+}
