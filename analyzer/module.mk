@@ -19,12 +19,15 @@ $(O)/analyzer/bounds/parts_table.c: $(PARTS) scripts/parts-to-c
 	@mkdir -p $(@D)
 	$(Q)scripts/parts-to-c $(PARTS) >$@
 
+# What everything that uses the analyzer links besides.
+AN_LINK := -lprotobuf-c -lzstd -lisal -lsqlite3 -lpthread -lm
+
 $(O)/libwt_analyzer.a: $(AN_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(O)/warptap: $(CMD_OBJS) $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	$(if $(filter 0,$(V)),@echo "  LD    $@")
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJS) -Wl,--start-group $(O)/libwt_analyzer.a $(O)/libwt_proto.a -Wl,--end-group \
-		-lprotobuf-c -lzstd -lisal -lsqlite3 -lm
+		$(AN_LINK)
 
 ALL += $(O)/warptap

@@ -12,8 +12,7 @@ TSAN_BIN  := $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(TSAN_SRC))
 # without its exported hooks (no test may interpose dlsym on itself).
 UNIT_LIBS  = $(O)/libwt_analyzer.a $(O)/libwt_agent.a $(O)/libsimcore.a $(O)/libwt_proto.a
 TEST_INC   = $(INC) -Ianalyzer -Itests -I$(CUDA_INC) -I$(CUPTI_INC)
-TEST_LINK  = -Wl,--start-group $(UNIT_LIBS) -Wl,--end-group -lcmocka -lprotobuf-c -lzstd -lisal -lyajl -lsqlite3 \
-	     -lpthread -lm -ldl
+TEST_LINK  = -Wl,--start-group $(UNIT_LIBS) -Wl,--end-group -lcmocka -lyajl $(AN_LINK) -ldl
 
 $(O)/tests/unit/%: tests/unit/%.c $(UNIT_LIBS)
 	@mkdir -p $(@D)

@@ -3,6 +3,6 @@
 $(O)/tests/e2e/join_check: tests/e2e/join_check.c $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(INC) -Ianalyzer $(LDFLAGS) -o $@ $< $(O)/libwt_analyzer.a $(O)/libwt_proto.a \
-		-lprotobuf-c -lzstd -lisal -lm
+		$(AN_LINK)
 
 TEST_PROGRAMS += $(O)/tests/e2e/join_check
