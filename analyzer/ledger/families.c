@@ -3,6 +3,7 @@
 #include "ledger/families.h"
 
 #include <regex.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +14,25 @@
 #define SMALL_TILE   32
 
 struct wt_families {
+	const struct wt_family_row *table;
+	int n;
+	struct wt_family_row *own; /* a table of the caller's; its words lie in `text` */
+	char *text;
 	regex_t *compiled;
 	uint8_t *is_compiled;
 	struct wt_map rows; /* name id -> row + 1, 0 = none */
 };
 
-struct wt_families *wt_families_new(void)
+static struct wt_families *with_table(const struct wt_family_row *table, int n)
 {
 	struct wt_families *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
-	f->compiled = calloc((size_t)wt_nfamily_rows, sizeof(*f->compiled));
-	f->is_compiled = calloc((size_t)wt_nfamily_rows, 1);
+	f->table = table;
+	f->n = n;
+	f->compiled = calloc((size_t)n + 1, sizeof(*f->compiled));
+	f->is_compiled = calloc((size_t)n + 1, 1);
 	if (!f->compiled || !f->is_compiled) {
 		wt_families_free(f);
 		return NULL;
@@ -33,17 +40,150 @@ struct wt_families *wt_families_new(void)
 	return f;
 }
 
+struct wt_families *wt_families_new(void)
+{
+	return with_table(wt_family_rows, wt_nfamily_rows);
+}
+
 void wt_families_free(struct wt_families *f)
 {
 	if (!f)
 		return;
-	for (int i = 0; f->is_compiled && i < wt_nfamily_rows; i++)
+	for (int i = 0; f->is_compiled && i < f->n; i++)
 		if (f->is_compiled[i])
 			regfree(&f->compiled[i]);
 	free(f->compiled);
 	free(f->is_compiled);
 	wt_map_release(&f->rows);
+	free(f->own);
+	free(f->text);
 	free(f);
+}
+
+/* ---- a table of the caller's ---- */
+
+#define MOST_ROWS 4096
+#define MOST_TEXT (1u << 20)
+enum column { PATTERN, FAMILY, LIBRARY, BOUND, ROLE, FLAGS, COLUMNS };
+#define MOST_CELLS 16
+
+static const char *const column_names[COLUMNS] = {"pattern",	 "family", "library",
+						  "bound_guess", "role",   "flags"};
+
+static int bad_line(struct wt_diag *diag, int line, const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "line %d: %s", line, what);
+	return wt_fail(diag, WT_E_CORRUPT, -1, "%s", text);
+}
+
+/* Cuts a line at its tabs. */
+static int cells_of(char *line, char **cells)
+{
+	int n = 0;
+
+	for (char *at = line; at && n < MOST_CELLS; n++)
+		cells[n] = strsep(&at, "\t");
+	return n;
+}
+
+static int read_header(char *line, int *place, struct wt_diag *diag)
+{
+	char *cells[MOST_CELLS];
+	int n = cells_of(line, cells);
+
+	for (int c = 0; c < COLUMNS; c++) {
+		place[c] = -1;
+		for (int i = 0; i < n; i++)
+			if (!strcmp(cells[i], column_names[c]))
+				place[c] = i;
+		if (place[c] < 0)
+			return bad_line(
+				diag, 1,
+				"the columns pattern, family, library, bound_guess, role and "
+				"flags are expected");
+	}
+	return 0;
+}
+
+static int read_row(char *line, int number, const int *place, struct wt_family_row *ret,
+		    struct wt_diag *diag)
+{
+	static const char *const bounds[] = {
+		[WT_BOUND_COMPUTE] = "compute",
+		[WT_BOUND_MEMORY] = "memory",
+		[WT_BOUND_LATENCY] = "latency",
+		[WT_BOUND_COMM] = "comm",
+	};
+	char *cells[MOST_CELLS];
+	int n = cells_of(line, cells);
+	regex_t re;
+
+	for (int c = 0; c < COLUMNS; c++)
+		if (place[c] >= n)
+			return bad_line(diag, number, "a column is missing");
+	*ret = (struct wt_family_row){.pattern = cells[place[PATTERN]],
+				      .family = cells[place[FAMILY]],
+				      .library = cells[place[LIBRARY]],
+				      .role = cells[place[ROLE]],
+				      .icase = strchr(cells[place[FLAGS]], 'i') != NULL};
+	for (size_t i = WT_BOUND_COMPUTE; i < sizeof(bounds) / sizeof(bounds[0]); i++)
+		if (!strcmp(cells[place[BOUND]], bounds[i]))
+			ret->bound = (enum wt_bound)i;
+	if (ret->bound == WT_BOUND_UNKNOWN)
+		return bad_line(diag, number,
+				"bound_guess is none of compute, memory, latency, comm");
+	if (!*ret->pattern || regcomp(&re, ret->pattern, REG_EXTENDED | REG_NOSUB))
+		return bad_line(diag, number, "the pattern is no POSIX extended expression");
+	regfree(&re);
+	return 0;
+}
+
+static int parse_lines(struct wt_families *f, struct wt_diag *diag)
+{
+	char *at = f->text;
+	int place[COLUMNS], err = 0;
+
+	for (int number = 1; !err && at; number++) {
+		char *line = strsep(&at, "\n");
+
+		if (number == 1) {
+			err = read_header(line, place, diag);
+		} else if (*line && *line != '#') {
+			if (f->n == MOST_ROWS)
+				return wt_fail(diag, WT_E_LIMIT, -1, "more than %d lines",
+					       MOST_ROWS);
+			err = read_row(line, number, place, &f->own[f->n], diag);
+			f->n += !err;
+		}
+	}
+	return err;
+}
+
+int wt_families_parse(struct wt_families **ret, const char *text, size_t n, struct wt_diag *diag)
+{
+	struct wt_families *f;
+	int err = 0;
+
+	if (n > MOST_TEXT)
+		return wt_fail(diag, WT_E_LIMIT, -1, "more than 1 MiB");
+	f = with_table(NULL, MOST_ROWS);
+	if (f) {
+		f->n = 0;
+		f->own = calloc(MOST_ROWS, sizeof(*f->own));
+		f->text = strndup(text, n);
+		f->table = f->own;
+	}
+	if (!f || !f->own || !f->text)
+		err = wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	err = err ? err : parse_lines(f, diag);
+	if (err) {
+		wt_families_free(f);
+		return err;
+	}
+	*ret = f;
+	return 0;
 }
 
 static uint32_t match(struct wt_families *f, const char *name)
@@ -55,8 +195,8 @@ static uint32_t match(struct wt_families *f, const char *name)
 		cut[LONGEST_NAME] = 0;
 		name = cut;
 	}
-	for (int i = 0; i < wt_nfamily_rows; i++) {
-		const struct wt_family_row *row = &wt_family_rows[i];
+	for (int i = 0; i < f->n; i++) {
+		const struct wt_family_row *row = &f->table[i];
 
 		if (!f->is_compiled[i]) {
 			/* The table is ours and a test compiles every row: failure here is lack of memory. */
@@ -79,7 +219,7 @@ const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, con
 		row = match(f, name);
 		wt_map_put(&f->rows, id, row); /* without memory: asked again */
 	}
-	return row ? &wt_family_rows[row - 1] : NULL;
+	return row ? &f->table[row - 1] : NULL;
 }
 
 enum wt_state wt_family_state(const struct wt_family_row *row)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proto/wt_err.h"
+
 enum wt_bound {
 	WT_BOUND_UNKNOWN,
 	WT_BOUND_COMPUTE,
@@ -37,7 +39,13 @@ extern const struct wt_family_row wt_family_rows[];
 extern const int wt_nfamily_rows;
 
 struct wt_families;
-struct wt_families *wt_families_new(void); /* NULL: no memory */
+struct wt_families *wt_families_new(void); /* the compiled-in table; NULL: no memory */
+/*
+ * A table of the caller's in the format of families.tsv (the columns pattern, family, library, bound_guess, role, flags
+ * must be there, a header line says their order), instead of the compiled-in one. 0; -WT_E_CORRUPT with the line in the
+ * text of diag, -WT_E_LIMIT, -WT_E_NOMEM.
+ */
+int wt_families_parse(struct wt_families **ret, const char *text, size_t n, struct wt_diag *diag);
 void wt_families_free(struct wt_families *f);
 /* The row of a kernel's name, NULL if none matches. id identifies the name (a string id of one timeline). */
 const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, const char *name);

@@ -291,7 +291,7 @@ static int build_device(struct wt_ledger *l, struct wt_gaps *gaps, struct wt_led
 			break;
 	d->w0_ns = window.w0_ns;
 	d->w1_ns = window.w1_ns;
-	err = wt_sweep(tl, l->families, gaps, tl->device_first[d->device],
+	err = wt_sweep(tl, l->families, l->bounds, gaps, tl->device_first[d->device],
 		       tl->device_first[d->device + 1], tl->holes + hole, nholes, &d->slices,
 		       &d->launch_cap_ns);
 	err = err ? err : kernel_stats(tl, d->device, &d->kernels);
@@ -327,17 +327,22 @@ static int build_devices(struct wt_ledger *l, struct wt_gaps *gaps)
 	return err;
 }
 
-int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag)
+int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
+			 struct wt_families *families, struct wt_diag *diag)
 {
 	struct wt_ledger *l = calloc(1, sizeof(*l));
 	struct wt_gaps *gaps = wt_gaps_new(tl);
 	int err = -WT_E_NOMEM;
 
-	if (l && gaps) {
+	if (l)
+		l->families = families;
+	else
+		wt_families_free(families);
+	if (l && families && gaps) {
 		l->tl = tl;
-		l->families = wt_families_new();
+		l->bounds = wt_bounds_new(tl, families);
 		l->devices = calloc(tl->ndevices + 1, sizeof(*l->devices));
-		if (l->families && l->devices)
+		if (l->bounds && l->devices)
 			err = build_devices(l, gaps);
 	}
 	wt_gaps_free(gaps);
@@ -353,6 +358,11 @@ int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct
 	return 0;
 }
 
+int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag)
+{
+	return wt_ledger_build_with(ret, tl, wt_families_new(), diag);
+}
+
 void wt_ledger_free(struct wt_ledger *l)
 {
 	if (!l)
@@ -360,6 +370,7 @@ void wt_ledger_free(struct wt_ledger *l)
 	for (size_t i = 0; l->devices && i < l->ndevices; i++)
 		free(l->devices[i].slices.rows);
 	free(l->devices);
+	wt_bounds_free(l->bounds);
 	wt_families_free(l->families);
 	free(l);
 }

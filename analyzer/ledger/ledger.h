@@ -10,6 +10,7 @@
 #ifndef WT_LEDGER_H
 #define WT_LEDGER_H
 
+#include "bounds/bound.h"
 #include "ledger/families.h"
 #include "proto/wt_err.h"
 #include "timeline/timeline.h"
@@ -96,12 +97,16 @@ struct wt_ledger_device {
 struct wt_ledger {
 	const struct wt_timeline *tl;
 	struct wt_families *families;
+	struct wt_bounds *bounds;
 	struct wt_ledger_device *devices; /* those with records, in order of (rank, ordinal) */
 	size_t ndevices;
 };
 
 /* 0, -WT_E_NOMEM, or -WT_E_CORRUPT if an account does not add up: a bug of ours, never to be normalised away. */
 int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag);
+/* The same with a table of families of the caller's, which the ledger then owns (also on failure; NULL: no memory). */
+int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
+			 struct wt_families *families, struct wt_diag *diag);
 void wt_ledger_free(struct wt_ledger *l);
 /* Accounts for [w0, w1). 0, or -WT_E_CORRUPT if the leaves do not sum to the window. */
 int wt_account_window(const struct wt_slices *slices, int64_t w0_ns, int64_t w1_ns,

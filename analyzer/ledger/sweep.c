@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds/bound.h"
 #include "ledger/gaps.h"
 
 #define NO_OP	   UINT32_MAX
@@ -29,6 +30,7 @@ struct ending {
 struct sweep {
 	const struct wt_timeline *tl;
 	struct wt_families *families;
+	struct wt_bounds *bounds;
 	struct wt_gaps *gaps;
 	size_t first, last;
 	uint8_t *state_of; /* log2 of WT_STATE_* per operation, from `first` */
@@ -169,18 +171,15 @@ static uint32_t owner_at(const struct wt_timeline *tl, struct heap *h, int64_t n
 
 static void compute_leaf(const struct sweep *w, const struct wt_op *op, struct wt_slice *ret)
 {
-	const struct wt_family_row *row;
-	const char *name = wt_timeline_string(w->tl, op->name);
-	enum wt_bound bound;
+	static const uint8_t leaf_of[WT_LIMITS] = {
+		[WT_LIMIT_TENSOR] = WT_A1, [WT_LIMIT_ALU] = WT_A2,     [WT_LIMIT_DRAM] = WT_A3,
+		[WT_LIMIT_CACHE] = WT_A4,  [WT_LIMIT_LATENCY] = WT_A5, [WT_LIMIT_UNKNOWN] = WT_A6,
+	};
+	struct wt_verdict v;
 
-	wt_op_state(w->tl, w->families, op, &row);
-	bound = wt_family_bound(row, name, op->end_ns - op->start_ns);
-	ret->grade = bound == WT_BOUND_UNKNOWN ? 3 : 1;
-	ret->leaf = bound == WT_BOUND_MEMORY	     ? WT_A3
-		    : bound == WT_BOUND_LATENCY	     ? WT_A5
-		    : bound != WT_BOUND_COMPUTE	     ? WT_A6
-		    : wt_family_is_matrix(row, name) ? WT_A1
-						     : WT_A2;
+	wt_bounds_of(w->bounds, op, &v);
+	ret->grade = (uint8_t)v.grade;
+	ret->leaf = leaf_of[v.limit];
 }
 
 /* Leaf and grade of a busy instant by its owner; s is log2 of the owner's state. */
@@ -484,11 +483,16 @@ static int prepare(struct sweep *w)
 	return 0;
 }
 
-int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_gaps *gaps,
-	     size_t first, size_t last, const struct wt_hole *holes, size_t nholes,
-	     struct wt_slices *ret, int64_t *ret_launch_cap_ns)
+int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_bounds *bounds,
+	     struct wt_gaps *gaps, size_t first, size_t last, const struct wt_hole *holes,
+	     size_t nholes, struct wt_slices *ret, int64_t *ret_launch_cap_ns)
 {
-	struct sweep w = {.tl = tl, .families = f, .gaps = gaps, .first = first, .last = last};
+	struct sweep w = {.tl = tl,
+			  .families = f,
+			  .bounds = bounds,
+			  .gaps = gaps,
+			  .first = first,
+			  .last = last};
 	struct pieces pieces = {.n = 0};
 	int err = prepare(&w);
 

@@ -19,8 +19,8 @@ enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
  * Slices of ops[first, last), which lie on one device and are sorted by start, and of that device's holes. Idle
  * stretches are cut by `gaps`. 0 or -WT_E_NOMEM.
  */
-int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_gaps *gaps,
-	     size_t first, size_t last, const struct wt_hole *holes, size_t nholes,
-	     struct wt_slices *ret, int64_t *ret_launch_cap_ns);
+int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_bounds *bounds,
+	     struct wt_gaps *gaps, size_t first, size_t last, const struct wt_hole *holes,
+	     size_t nholes, struct wt_slices *ret, int64_t *ret_launch_cap_ns);
 
 #endif

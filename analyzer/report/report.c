@@ -41,6 +41,60 @@ static int cmp_kernel(const void *pa, const void *pb, void *arg)
 	return strcmp(wt_timeline_string(tl, x->name), wt_timeline_string(tl, y->name));
 }
 
+static void add_math(struct wt_tally *t, const struct wt_verdict *v, int64_t ns)
+{
+	struct wt_math_row *m = &t->math[v->dtype];
+
+	m->kernels++;
+	m->sum_ns += ns;
+	m->named_ns += v->dtype_by_name ? ns : 0;
+	m->flops += v->product ? v->flops : 0;
+	t->flops += v->product ? v->flops : 0;
+}
+
+static void add_kernel(struct wt_report *r, struct wt_kernel_row *row, const struct wt_op *op)
+{
+	int64_t ns = op->flags & WT_OP_UNTIMED ? 0 : op->end_ns - op->start_ns;
+	struct wt_tally *t = &r->tally;
+	struct wt_verdict v;
+
+	row->count++;
+	row->sum_ns += ns;
+	t->kernels_ns += ns;
+	t->no_family_ns += row->family ? 0 : ns;
+	if (wt_family_state(row->family) == WT_STATE_COMM) {
+		t->comm_ns += ns;
+		return;
+	}
+	wt_bounds_of(r->ledger->bounds, op, &v);
+	add_math(t, &v, ns);
+	row->limit_ns[v.limit] += ns;
+	row->flops += v.flops;
+	row->bytes += v.bytes;
+	row->dtype = v.dtype;
+	if (v.flops > 0 || v.bytes > 0) {
+		row->worked_ns += ns;
+		t->worked_ns += ns;
+	}
+	if (v.evidence == WT_EVIDENCE_MODELLED) {
+		row->modelled_ns += ns;
+		row->roof_ns += v.efficiency * (double)ns;
+		row->unverified |= v.unverified != 0;
+		t->modelled_ns += ns;
+		t->unverified_ns += v.unverified ? ns : 0;
+	}
+	if (v.off_matrix) {
+		row->off_ns += ns;
+		row->off_flops += v.flops;
+		row->off_dtype = v.dtype;
+		t->off_ns += ns;
+	}
+	if (v.wrong) {
+		t->wrong++;
+		t->wrong_ns += ns;
+	}
+}
+
 static int add_kernels(struct wt_report *r)
 {
 	const struct wt_timeline *tl = r->tl;
@@ -73,10 +127,7 @@ static int add_kernels(struct wt_report *r)
 						       wt_timeline_string(tl, name))};
 			row_of[name] = (uint32_t)++r->nkernels;
 		}
-		row = &r->kernels[row_of[name] - 1];
-		row->count++;
-		if (!(op->flags & WT_OP_UNTIMED))
-			row->sum_ns += op->end_ns - op->start_ns;
+		add_kernel(r, &r->kernels[row_of[name] - 1], op);
 	}
 	free(row_of);
 	if (r->nkernels)

@@ -17,6 +17,28 @@ struct wt_kernel_row {
 	const struct wt_family_row *family; /* NULL = none */
 	uint64_t count;
 	int64_t sum_ns;
+	int64_t limit_ns[WT_LIMITS]; /* by what held it: sums to sum_ns, less communication */
+	int64_t modelled_ns;	     /* of it, by FLOPs and bytes rather than by the name */
+	int64_t worked_ns;	     /* of it, with known FLOPs or bytes */
+	int64_t off_ns;		     /* products that did not run on the matrix pipe */
+	double flops, bytes, off_flops;
+	double roof_ns; /* what the modelled ones would have taken at the peak */
+	enum wt_dtype dtype, off_dtype;
+	uint8_t unverified;
+};
+/* Kernel time and FLOPs by the number format that is multiplied in. */
+struct wt_math_row {
+	uint64_t kernels;
+	int64_t sum_ns, named_ns; /* named: the format is an estimate from the name */
+	double flops;
+};
+struct wt_tally {
+	int64_t kernels_ns;				  /* all kernels' time, added up */
+	int64_t worked_ns, modelled_ns, no_family_ns;	  /* parts of it */
+	int64_t comm_ns, unverified_ns, wrong_ns, off_ns; /* likewise */
+	uint64_t wrong;
+	double flops; /* of products */
+	struct wt_math_row math[WT_DTYPES];
 };
 struct wt_coll_row {
 	uint32_t name; /* the operation as the source spells it, else the kernel's name */
@@ -39,6 +61,7 @@ struct wt_report {
 	int64_t rollup_ns[WT_ROLLUPS];
 	struct wt_kernel_row *kernels; /* largest sum first */
 	size_t nkernels;
+	struct wt_tally tally;
 	struct wt_coll_row *collectives; /* largest sum first */
 	size_t ncollectives;
 	struct wt_count counts[WT_COUNT_KINDS]; /* summed */

@@ -9,11 +9,49 @@
 #define TOP_COLLECTIVES 10
 #define NAME_COLUMNS	70
 
-/* The guess for the mean length of all kernels of that name. */
+static const char *const limit_names[WT_LIMITS] = {
+	[WT_LIMIT_TENSOR] = "tensor", [WT_LIMIT_ALU] = "alu",	      [WT_LIMIT_DRAM] = "dram",
+	[WT_LIMIT_CACHE] = "cache",   [WT_LIMIT_LATENCY] = "latency", [WT_LIMIT_UNKNOWN] = NULL,
+};
+
+/* What held most of the time of all kernels of that name. */
+static enum wt_limit limit_of(const struct wt_kernel_row *k)
+{
+	enum wt_limit most = WT_LIMIT_UNKNOWN;
+
+	for (int i = 0; i < WT_LIMITS; i++)
+		if (k->limit_ns[i] > k->limit_ns[most])
+			most = (enum wt_limit)i;
+	return most;
+}
+
 static const char *bound_of(const struct wt_report *r, const struct wt_kernel_row *k)
 {
-	return wt_bound_name(wt_family_bound(k->family, wt_timeline_string(r->tl, k->name),
-					     k->sum_ns / (int64_t)k->count));
+	static const uint8_t bounds[WT_LIMITS] = {
+		[WT_LIMIT_TENSOR] = WT_BOUND_COMPUTE,  [WT_LIMIT_ALU] = WT_BOUND_COMPUTE,
+		[WT_LIMIT_DRAM] = WT_BOUND_MEMORY,     [WT_LIMIT_CACHE] = WT_BOUND_MEMORY,
+		[WT_LIMIT_LATENCY] = WT_BOUND_LATENCY, [WT_LIMIT_UNKNOWN] = WT_BOUND_UNKNOWN,
+	};
+
+	if (wt_family_state(k->family) == WT_STATE_COMM)
+		return wt_bound_name(WT_BOUND_COMM);
+	if (!k->sum_ns) /* no times: the guess for a short one */
+		return wt_bound_name(
+			wt_family_bound(k->family, wt_timeline_string(r->tl, k->name), 0));
+	return wt_bound_name((enum wt_bound)bounds[limit_of(k)]);
+}
+
+static enum wt_evidence evidence_of(const struct wt_kernel_row *k)
+{
+	return k->modelled_ns * 2 > k->sum_ns ? WT_EVIDENCE_MODELLED : WT_EVIDENCE_ESTIMATED;
+}
+
+static void known_double(struct wt_jout *j, const char *key, double v)
+{
+	if (v > 0)
+		wt_jout_double(j, key, v);
+	else
+		wt_jout_null(j, key);
 }
 
 void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
@@ -29,7 +67,15 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_string(j, "bound", bound_of(r, k));
 		wt_jout_uint(j, "count", k->count);
 		wt_jout_int(j, "sum_ns", k->sum_ns);
-		wt_jout_string(j, "evidence", "estimated");
+		wt_jout_string(j, "evidence", wt_evidence_name(evidence_of(k)));
+		wt_jout_string(j, "limit", limit_names[limit_of(k)]);
+		wt_jout_string(j, "dtype",
+			       k->dtype == WT_DTYPE_UNKNOWN ? NULL : wt_dtype_name(k->dtype));
+		known_double(j, "flops", k->flops);
+		known_double(j, "bytes", k->bytes);
+		known_double(j, "efficiency",
+			     k->modelled_ns ? k->roof_ns / (double)k->modelled_ns : 0);
+		wt_jout_bool(j, "unverified", k->unverified);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -43,7 +89,10 @@ void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 		all_ns += r->kernels[i].sum_ns;
 	if (!r->nkernels)
 		return;
-	wt_text_heading(r, out, "Kernels by time (family and bound are estimated from the name)");
+	wt_text_heading(r, out,
+			"Kernels by time (family, and bound unless % of the peak stands there, are "
+			"estimated from the "
+			"name)");
 	for (size_t i = 0; i < r->nkernels && i < TOP_KERNELS; i++) {
 		const struct wt_kernel_row *k = &r->kernels[i];
 		const char *bound = bound_of(r, k);
@@ -53,9 +102,13 @@ void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_text_ns(out, k->sum_ns, 17);
 		wt_strbuf_addf(out, " ns %8" PRIu64 " x  ", k->count);
 		wt_text_name(out, wt_timeline_string(r->tl, k->name), NAME_COLUMNS);
-		wt_strbuf_addf(out, "  [%s%s%s]\n",
-			       k->family ? k->family->family : "no known family", bound ? ", " : "",
-			       bound ? bound : "");
+		wt_strbuf_addf(out, "  [%s%s%s", k->family ? k->family->family : "no known family",
+			       bound ? ", " : "", bound ? bound : "");
+		if (evidence_of(k) == WT_EVIDENCE_MODELLED)
+			wt_strbuf_addf(out, ", %.0f %% of the peak%s",
+				       100 * k->roof_ns / (double)k->modelled_ns,
+				       k->unverified ? " (unverified)" : "");
+		wt_strbuf_adds(out, "]\n");
 	}
 	if (r->nkernels > TOP_KERNELS)
 		wt_strbuf_addf(out, "  and %zu more names\n", r->nkernels - TOP_KERNELS);

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: full
+# FLOPs of recorded matrix products equal those the job itself says it asked for, by number format; each product is
+# there once though cuBLAS calls cuBLASLt inside; a planted fp32 product in a bf16 job is listed.
+. tests/torch/torch_env.sh
+record gemm h100 test_gemm.py
+complete gemm
+python3 - "$tmp/gemm.json" "$tmp/gemm.out" <<'P' || fail "FLOPs differ from the job's own list"
+import json, sys
+r = json.load(open(sys.argv[1]))
+asked = {}
+for line in open(sys.argv[2]):
+    if line.startswith("gemm "):
+        _, dtype, flops = line.split()
+        asked[dtype] = asked.get(dtype, 0) + int(flops)
+assert len(asked) == 6, asked
+got = {p["dtype"]: p["flops"] for p in r["precision"] if p["flops"]}
+assert got == asked, (got, asked)
+assert r["bounds"]["product_flops"] == sum(asked.values())
+off = [k for k in r["off_matrix"] if k["dtype"] == "fp32" and k["flops"] == 2 * 512 * 2048 * 1024]
+assert len(off) == 1 and off[0]["evidence"] == "modelled", r["off_matrix"]
+assert not any(k["dtype"] == "bf16" for k in r["off_matrix"]), r["off_matrix"]
+assert r["bounds"]["impossible"] == 0, r["bounds"]
+P
+# Switched off, the job and its launches are the same, and no FLOPs are claimed.
+WARPTAP_GEMM=0 record off h100 test_gemm.py
+complete off
+python3 - "$tmp/gemm.json" "$tmp/off.json" <<'P' || fail "WARPTAP_GEMM=0"
+import json, sys
+a, b = (json.load(open(p)) for p in sys.argv[1:])
+assert b["bounds"]["product_flops"] == 0 and a["bounds"]["product_flops"] > 0
+assert a["completeness"]["counted"] == b["completeness"]["counted"]
+P
