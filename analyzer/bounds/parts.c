@@ -41,7 +41,7 @@ static int matches(const char *pattern, const char *name)
 }
 
 /* How far a driver's memory size is from a part's, as a share; the driver keeps some for itself and for ECC. */
-static double memory_off(const struct wt_part *p, uint64_t bytes)
+static double memory_off(const struct wt_device_part *p, uint64_t bytes)
 {
 	double exact = p->cells[WT_PART_MEM_BYTES_DRIVER].value,
 	       about = p->cells[WT_PART_MEM_GB].value * 1e9;
@@ -82,7 +82,7 @@ int wt_parts_find(const char *name, uint64_t memory_bytes, struct wt_part_match 
 	return ret->n;
 }
 
-static const struct wt_part *by_name(const char *name, size_t n)
+static const struct wt_device_part *by_name(const char *name, size_t n)
 {
 	for (int i = 0; i < wt_nparts; i++)
 		if (strlen(wt_parts[i].name) == n && !memcmp(wt_parts[i].name, name, n))
@@ -90,7 +90,7 @@ static const struct wt_part *by_name(const char *name, size_t n)
 	return NULL;
 }
 
-static void widen(struct wt_peak *p, const struct wt_part *part, enum wt_part_cell cell)
+static void widen(struct wt_peak *p, const struct wt_device_part *part, enum wt_part_cell cell)
 {
 	double v = part->cells[cell].value;
 
@@ -109,7 +109,7 @@ struct wt_peak wt_parts_cell(const struct wt_part_match *m, enum wt_part_cell ce
 	struct wt_peak p = {0, 0, 0};
 
 	for (int i = 0; i < m->n; i++) {
-		const struct wt_part *part = m->part[i];
+		const struct wt_device_part *part = m->part[i];
 
 		if (part->cells[cell].status != WT_CELL_NONE) {
 			widen(&p, part, cell);
@@ -117,7 +117,7 @@ struct wt_peak wt_parts_cell(const struct wt_part_match *m, enum wt_part_cell ce
 			/* Unpublished, but known to lie between those of two others. */
 			for (const char *s = part->between; *s; s += strspn(s, " ")) {
 				size_t n = strcspn(s, " ");
-				const struct wt_part *other = by_name(s, n);
+				const struct wt_device_part *other = by_name(s, n);
 
 				if (other && other->cells[cell].status != WT_CELL_NONE)
 					widen(&p, other, cell);

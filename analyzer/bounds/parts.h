@@ -30,7 +30,7 @@ enum wt_cell_status {
 	WT_CELL_NOMINAL,  /* part of the name */
 	WT_CELL_RECALLED, /* read nowhere: unverified */
 };
-struct wt_part {
+struct wt_device_part {
 	const char *name, *pattern, *also,
 		*between; /* POSIX extended expressions; names of two parts */
 	const char *vendor, *chip, *cc, *mem_type, *pcie, *note;
@@ -40,7 +40,7 @@ struct wt_part {
 		const char *source, *remark;
 	} cells[WT_PART_CELLS];
 };
-extern const struct wt_part wt_parts[];
+extern const struct wt_device_part wt_parts[];
 extern const int wt_nparts;
 struct wt_part_source {
 	const char *code, *where;
@@ -54,7 +54,7 @@ extern const char *const wt_cell_status_names[];
 /* The parts a device may be. */
 #define WT_PARTS_MAX 8
 struct wt_part_match {
-	const struct wt_part *part[WT_PARTS_MAX];
+	const struct wt_device_part *part[WT_PARTS_MAX];
 	int n;
 };
 /* memory_bytes as the driver says it, 0 = not known. Returns how many parts it may be: 0 = unknown, 1 = settled. */

@@ -28,7 +28,7 @@ static void add_number(struct wt_strbuf *out, double v)
 	wt_strbuf_addf(out, "%.12g", v);
 }
 
-static void print_brief(struct wt_strbuf *out, const struct wt_part *p)
+static void print_brief(struct wt_strbuf *out, const struct wt_device_part *p)
 {
 	static const enum wt_part_cell shown[] = {
 		WT_PART_UNITS,	WT_PART_FP32_TF, WT_PART_TF32_TF, WT_PART_BF16_TF, WT_PART_FP16_TF,
@@ -51,7 +51,7 @@ static void print_brief(struct wt_strbuf *out, const struct wt_part *p)
 	wt_strbuf_addc(out, '\n');
 }
 
-static void print_full(struct wt_strbuf *out, const struct wt_part *p)
+static void print_full(struct wt_strbuf *out, const struct wt_device_part *p)
 {
 	wt_strbuf_addf(out, "%s", p->name);
 	if (*p->chip)
@@ -79,7 +79,7 @@ static void print_full(struct wt_strbuf *out, const struct wt_part *p)
 		wt_strbuf_addf(out, "  note: %s\n", p->note);
 }
 
-static void print_json(struct wt_jout *j, const struct wt_part *p)
+static void print_json(struct wt_jout *j, const struct wt_device_part *p)
 {
 	wt_jout_open(j, NULL, '{');
 	wt_jout_string(j, "device", p->name);

@@ -33,7 +33,7 @@ static void test_expressions_compile(void **state)
 	}
 }
 
-static const struct wt_part *one(const char *name, uint64_t memory)
+static const struct wt_device_part *one(const char *name, uint64_t memory)
 {
 	struct wt_part_match m;
 
@@ -152,7 +152,7 @@ static void test_peaks_are_possible(void **state)
 	} parts[] = {{"V100-SXM2-32GB", 1024}, {"A100-SXM4-80GB", 2048}, {"H100-SXM5-80GB", 4096}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		const struct wt_part *p = one(parts[i].name, 0);
+		const struct wt_device_part *p = one(parts[i].name, 0);
 		double mhz = p->cells[WT_PART_TENSOR_MHZ].value;
 		double tf;
 
