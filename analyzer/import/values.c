@@ -103,7 +103,8 @@ int wt_values_slurp(struct wt_source *src, uint8_t **ret, size_t *ret_n, struct 
 			continue;
 		if (room >= WT_VALUES_MAX_BYTES) {
 			free(bytes);
-			return wt_fail(diag, WT_E_LIMIT, WT_VALUES_MAX_BYTES, "a dump of more than 1 GiB");
+			return wt_fail(diag, WT_E_LIMIT, WT_VALUES_MAX_BYTES,
+				       "a dump of more than 1 GiB");
 		}
 		grown = realloc(bytes, room *= 2);
 		if (!grown)

@@ -89,8 +89,10 @@ static int read_value(struct reader *r, int depth, uint32_t *ret)
 	if (kind == WT_JSON_OBJECT || kind == WT_JSON_ARRAY) {
 		*ret = wt_values_add(r->v, kind == WT_JSON_OBJECT ? WT_VALUE_MAP : WT_VALUE_LIST);
 		if (!*ret)
-			return refuse(r, WT_E_LIMIT, "more values than the size of the file allows");
-		return kind == WT_JSON_OBJECT ? read_map(r, depth, *ret) : read_list(r, depth, *ret);
+			return refuse(r, WT_E_LIMIT,
+				      "more values than the size of the file allows");
+		return kind == WT_JSON_OBJECT ? read_map(r, depth, *ret)
+					      : read_list(r, depth, *ret);
 	}
 	kind = wt_json_scalar(r->js, &t);
 	if (kind < 0)
@@ -114,7 +116,8 @@ static int read_text(struct reader *r, const uint8_t *bytes, size_t n)
 	if (!r->v || !(r->v->bytes = malloc(r->room)) || wt_source_open_memory(&src, bytes, n))
 		return wt_fail(r->diag, WT_E_NOMEM, -1, "out of memory");
 	r->js = wt_json_new(src, 0);
-	rc = r->js ? read_value(r, 0, &r->v->root) : wt_fail(r->diag, WT_E_NOMEM, -1, "out of memory");
+	rc = r->js ? read_value(r, 0, &r->v->root)
+		   : wt_fail(r->diag, WT_E_NOMEM, -1, "out of memory");
 	if (!rc)
 		rc = wt_json_finish(r->js);
 	if (r->js && wt_json_error(r->js) && r->diag)

@@ -44,7 +44,8 @@ static int push(struct machine *m, uint32_t id)
 {
 	if (!id)
 		return fail_limit(m);
-	m->stack[m->depth++] = id; /* an instruction has a byte at least and pushes one value: it fits */
+	m->stack[m->depth++] =
+		id; /* an instruction has a byte at least and pushes one value: it fits */
 	return 0;
 }
 
@@ -223,7 +224,8 @@ static int op_text_line(struct machine *m, unsigned arg)
 
 	if (err)
 		return err;
-	if (arg && n >= 2 && (m->p[at] == '\'' || m->p[at] == '"') && m->p[at + n - 1] == m->p[at]) {
+	if (arg && n >= 2 && (m->p[at] == '\'' || m->p[at] == '"') &&
+	    m->p[at + n - 1] == m->p[at]) {
 		at++;
 		n -= 2;
 	}
@@ -343,8 +345,9 @@ static int memo_index(struct machine *m, unsigned arg, uint64_t *ret)
 	if (!arg) {
 		if (line(m, &at, &n))
 			return -WT_E_TRUNCATED;
-		return wt_decimal_u64((const char *)m->p + at, n, ret) ? fail(m, WT_E_CORRUPT, "has no number where a memo stands")
-								       : 0;
+		return wt_decimal_u64((const char *)m->p + at, n, ret)
+			       ? fail(m, WT_E_CORRUPT, "has no number where a memo stands")
+			       : 0;
 	}
 	if (arg == 99) {
 		*ret = m->memo_next;
@@ -408,10 +411,14 @@ static int op_refuse(struct machine *m, unsigned arg)
 		for (int i = 0; i < 2; i++)
 			text[i] = wt_value_text(m->v, m->stack[m->depth - 2 + (size_t)i], &n[i]);
 	if (!text[0] || !text[1] || !n[1])
-		return fail(m, WT_E_FORMAT, "that makes objects of classes: expected plain values alone, nothing of it was run");
+		return fail(m, WT_E_FORMAT,
+			    "that makes objects of classes: expected plain values alone, nothing "
+			    "of it was run");
 	return wt_fail(m->diag, WT_E_FORMAT, (int64_t)m->op_at,
-		       "a pickle that asks for %.*s.%.*s: expected plain values alone, nothing of it was run",
-		       (int)(n[0] < 80 ? n[0] : 80), text[0], (int)(n[1] < 80 ? n[1] : 80), text[1]);
+		       "a pickle that asks for %.*s.%.*s: expected plain values alone, nothing of "
+		       "it was run",
+		       (int)(n[0] < 80 ? n[0] : 80), text[0], (int)(n[1] < 80 ? n[1] : 80),
+		       text[1]);
 }
 
 static const struct {
@@ -522,7 +529,8 @@ int wt_values_read_pickle(struct wt_values **ret, struct wt_source *src, struct 
 	struct machine *m = calloc(1, sizeof(*m));
 	uint8_t *bytes = NULL;
 	size_t n = 0;
-	int err = m ? wt_values_slurp(src, &bytes, &n, diag) : wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	int err = m ? wt_values_slurp(src, &bytes, &n, diag)
+		    : wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
 
 	if (err) {
 		free(m);

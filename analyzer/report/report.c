@@ -366,7 +366,8 @@ int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
 	add_accounts(r);
 	add_counts(r);
 	add_cost(r);
-	if (add_kernels(r) || add_collectives(r) || wt_notes_collect(r)) {
+	if (add_kernels(r) || add_collectives(r) || wt_progress_build(&r->progress, tl) ||
+	    wt_notes_collect(r)) {
 		wt_report_free(r);
 		return -WT_E_NOMEM;
 	}
@@ -381,6 +382,7 @@ void wt_report_free(struct wt_report *r)
 	for (size_t i = 0; i < r->nnotes; i++)
 		wt_strbuf_release(&r->notes[i]);
 	free(r->notes);
+	wt_progress_free(r->progress);
 	free(r->kernels);
 	free(r->collectives);
 	free(r);

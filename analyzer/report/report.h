@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "ledger/hta.h"
 #include "ledger/ledger.h"
+#include "ranks/progress.h"
 #include "ranks/ranks.h"
 
 /* Sums over all devices and processes, made once. */
@@ -71,7 +72,8 @@ struct wt_report {
 	int64_t recorded_ns; /* processes' collection intervals together; 0 = not known */
 	double share;	     /* of what was counted, with a timed record; < 0 = not counted */
 	uint64_t missing, in_flight, device_error, untimed, ambiguous;
-	struct wt_strbuf *notes; /* one sentence each */
+	struct wt_progress *progress; /* of dumps; NULL = there are none */
+	struct wt_strbuf *notes;      /* one sentence each */
 	size_t nnotes;
 };
 

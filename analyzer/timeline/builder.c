@@ -84,6 +84,7 @@ struct wt_builder *wt_builder_new(void)
 	b->shape_keys.words = 6;
 	b->work_keys.words = 6;
 	b->note_keys.words = 1;
+	b->member_keys.words = 2;
 	b->strings = wt_strings_new();
 	if (!b->strings || !ROOM(b, inputs, 1) || !ROOM(b, processes, 1) || !ROOM(b, devices, 1) ||
 	    !ROOM(b, device_owners, 1) || !ROOM(b, threads, 1) || !ROOM(b, calls, 1) ||
@@ -106,6 +107,8 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->ranges.rows);
 	free(b->asides.rows);
 	free(b->collectives.rows);
+	free(b->members.rows);
+	free(b->standings.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
 	free(b->processes.rows);
@@ -126,6 +129,7 @@ void wt_builder_free(struct wt_builder *b)
 	wt_keyset_release(&b->shape_keys);
 	wt_keyset_release(&b->work_keys);
 	wt_keyset_release(&b->note_keys);
+	wt_keyset_release(&b->member_keys);
 	wt_strings_free(b->strings);
 	free(b);
 }
@@ -319,6 +323,20 @@ void wt_builder_aside(struct wt_builder *b, const struct wt_aside *aside)
 int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *c)
 {
 	return (int32_t)PUSH(b, collectives, MOST_I32, *c);
+}
+
+void wt_builder_member(struct wt_builder *b, const struct wt_member *m)
+{
+	int isnew;
+
+	intern(b, &b->member_keys, (uint64_t[]){m->comm, (uint64_t)m->rank}, b->members.n, &isnew);
+	if (isnew)
+		PUSH(b, members, MOST_U32, *m);
+}
+
+void wt_builder_standing(struct wt_builder *b, const struct wt_standing *s)
+{
+	PUSH(b, standings, MOST_U32, *s);
 }
 
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole)

@@ -21,6 +21,8 @@ struct wt_builder {
 	WT_TABLE(struct wt_range) ranges;
 	WT_TABLE(struct wt_aside) asides;
 	WT_TABLE(struct wt_collective) collectives;
+	WT_TABLE(struct wt_member) members;
+	WT_TABLE(struct wt_standing) standings;
 	WT_TABLE(struct wt_hole) holes;
 	WT_TABLE(struct wt_count) counts;
 	WT_TABLE(struct wt_process) processes;
@@ -35,7 +37,7 @@ struct wt_builder {
 	WT_TABLE(uint32_t) notes;
 	WT_TABLE(struct wt_kv) environment;
 	struct wt_keyset process_keys, device_keys, stream_keys, thread_keys, shape_keys, work_keys,
-		note_keys;
+		note_keys, member_keys;
 	struct wt_strings *strings;
 	int keeps_asides;
 	int error; /* the first enum wt_err; 0 = none */

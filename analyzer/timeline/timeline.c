@@ -29,6 +29,8 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->ranges);
 	free(tl->asides);
 	free(tl->collectives);
+	free(tl->members);
+	free(tl->standings);
 	free(tl->holes);
 	free(tl->counts);
 	free(tl->processes);

@@ -214,6 +214,10 @@ enum wt_coll_op {
 };
 #define WT_COLL_SEQ_COUNTED                                                                        \
 	1u /* seq is the place in its file, not the job's own number: a late start shifts it */
+/* How far it was when a dump was written; none of them = not said. */
+#define WT_COLL_SCHEDULED 16u /* called by the host, not seen on the device */
+#define WT_COLL_STARTED	  32u
+#define WT_COLL_COMPLETED 64u
 struct wt_collective {
 	uint64_t comm; /* hash of the communicator's key: equal on all ranks; 0 = not known */
 	uint64_t seq;  /* on that communicator; sends and receives have none (0) */
@@ -230,6 +234,21 @@ struct wt_collective {
 	uint16_t process;
 	uint8_t op;    /* enum wt_coll_op */
 	uint8_t flags; /* WT_COLL_* */
+};
+
+/* Who belongs to a communicator: `place` is the rank in it, `rank` the rank in the job. */
+struct wt_member {
+	uint64_t comm;
+	int32_t place, rank;
+};
+/* Where a process stood on a communicator when its dump was written: numbers of the last collective; -1 = not known. */
+struct wt_standing {
+	uint64_t comm;
+	int64_t enqueued, started,
+		completed; /* called by the host, begun and ended on the device */
+	uint32_t group;	   /* what the framework calls the communicator */
+	uint16_t process;
+	uint8_t p2p; /* sends and receives were among them: then ranks may differ */
 };
 
 struct wt_process {
@@ -320,6 +339,10 @@ struct wt_timeline {
 	size_t nasides;
 	struct wt_collective *collectives;
 	size_t ncollectives;
+	struct wt_member *members; /* as they came; each once */
+	size_t nmembers;
+	struct wt_standing *standings; /* as they came */
+	size_t nstandings;
 	struct wt_hole *holes; /* sorted by (device, start) */
 	size_t nholes;
 	struct wt_count *counts;
