@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The analyzer: everything but the command itself is one archive, which the unit tests link too.
-AN_SRC  := $(sort $(wildcard $(foreach d,base trace import timeline bounds ledger ranks report,analyzer/$(d)/*.c)))
+AN_SRC  := $(sort $(wildcard $(foreach d,base trace import timeline bounds ledger axes ranks report,analyzer/$(d)/*.c)))
 AN_GEN  := $(O)/analyzer/ledger/families_table.c $(O)/analyzer/bounds/parts_table.c
 AN_OBJS := $(call objs,$(AN_SRC)) $(AN_GEN:.c=.o)
 CMD_SRC := analyzer/warptap.c $(sort $(wildcard analyzer/cmd/*.c))

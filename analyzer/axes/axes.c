@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See axes.h: process by process, launches in order, then sums over the ledger's slices. */
+#define _GNU_SOURCE /* strcasestr */
+#include "axes/axes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "axes/axes_impl.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "ledger/sweep.h"
+
+const char *const wt_phase_names[WT_PHASES] = {
+	[WT_PHASE_UNKNOWN] = "unknown",	      [WT_PHASE_FORWARD] = "forward",
+	[WT_PHASE_BACKWARD] = "backward",     [WT_PHASE_RECOMPUTE] = "recompute",
+	[WT_PHASE_OPTIMIZER] = "optimizer",   [WT_PHASE_GRADIENT_COMM] = "gradient_comm",
+	[WT_PHASE_EVALUATION] = "evaluation", [WT_PHASE_CHECKPOINT] = "checkpoint",
+	[WT_PHASE_PREFILL] = "prefill",	      [WT_PHASE_DECODE] = "decode",
+	[WT_PHASE_MIXED] = "mixed",
+};
+const char *const wt_step_source_names[] = {
+	[WT_STEPS_MARKED] = "marked",
+	[WT_STEPS_NAMED] = "named",
+	[WT_STEPS_OPTIMIZER] = "optimizer",
+	[WT_STEPS_PERIOD] = "period",
+};
+
+/* Words in names of kernels that only optimizers launch; norms and copies share the family. */
+static int is_anchor(const char *name)
+{
+	static const char *const words[] = {"adam", "sgd",     "lamb",	  "adagrad",  "pointwiseop",
+					    "lion", "rmsprop", "shampoo", "adafactor"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcasestr(name, words[i]))
+			return 1;
+	return 0;
+}
+
+static int is_role(const struct wt_family_row *row, const char *role)
+{
+	return row && !strcmp(row->role, role);
+}
+
+static int is_matrix(const struct wt_family_row *row)
+{
+	return row && (is_role(row, "gemm") || is_role(row, "attention") ||
+		       strcasestr(row->family, "gemm") || strcasestr(row->family, "attention"));
+}
+
+static void fill_launch(const struct wt_axes *a, uint32_t i, struct wt_launch *ret)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	const struct wt_op *op = &tl->ops[i];
+	const struct wt_call *c = &tl->calls[op->call];
+	const char *name = wt_timeline_string(tl, op->name);
+	const struct wt_family_row *row;
+	int compute = wt_op_state(tl, a->ledger->families, op, &row) == WT_STATE_COMPUTE &&
+		      op->kind == WT_OP_KERNEL;
+
+	*ret = (struct wt_launch){
+		.at_ns = c->start_ns,
+		.op = i,
+		.thread = c->thread,
+		.key = wt_mix64(op->name | (uint64_t)op->shape << 32),
+		.kernel = compute && !(op->flags & WT_OP_GRAPH_NODE),
+		.later = (op->flags & WT_OP_GRAPH_NODE) != 0,
+	};
+	ret->matrix = compute && is_matrix(row);
+	ret->update = compute && is_role(row, "optimizer");
+	ret->anchor = ret->update && is_anchor(name);
+}
+
+static int by_launch(const void *pa, const void *pb)
+{
+	const struct wt_launch *x = pa, *y = pb;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return (x->op > y->op) - (x->op < y->op);
+}
+
+int wt_launches_of(const struct wt_axes *a, uint16_t process, struct wt_launches *ret)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	size_t n = 0;
+	int in_order = 1;
+
+	for (size_t i = 0; i < tl->nops; i++)
+		n += tl->ops[i].process == process && tl->ops[i].call >= 0;
+	*ret = (struct wt_launches){.process = process,
+				    .rows = malloc((n + 1) * sizeof(*ret->rows))};
+	if (!ret->rows)
+		return -WT_E_NOMEM;
+	for (uint32_t i = 0; i < tl->nops; i++) {
+		struct wt_launch *l = &ret->rows[ret->n];
+
+		if (tl->ops[i].process != process || tl->ops[i].call < 0)
+			continue;
+		fill_launch(a, i, l);
+		ret->anchors |= l->anchor;
+		in_order &= !ret->n || by_launch(l - 1, l) <= 0;
+		ret->n++;
+	}
+	if (!in_order)
+		qsort(ret->rows, ret->n, sizeof(*ret->rows), by_launch);
+	/* Only norms, scales and the like: an optimizer whose kernels bear no name of their own. */
+	for (size_t i = 0; !ret->anchors && i < ret->n; i++) {
+		const char *name = wt_timeline_string(tl, tl->ops[ret->rows[i].op].name);
+
+		ret->rows[i].anchor = ret->rows[i].update && !strcasestr(name, "copy") &&
+				      !strcasestr(name, "norm");
+	}
+	for (size_t i = 0; !ret->anchors && i < ret->n; i++)
+		if (ret->rows[i].anchor)
+			ret->anchors = 1;
+	return 0;
+}
+
+size_t wt_launches_cluster(const struct wt_axes *a, const struct wt_launches *l, size_t i)
+{
+	size_t end = 0;
+
+	for (; i < l->n; i++) {
+		const struct wt_launch *r = &l->rows[i];
+
+		if (r->anchor)
+			end = i + 1;
+		/* What cannot be the optimizer's ends the cluster. */
+		else if (end && (r->matrix || a->phase[r->op] == WT_PHASE_BACKWARD))
+			return end;
+	}
+	return end;
+}
+
+/* Every slice to the phase of its operation. */
+static void add_slices(struct wt_axes *a)
+{
+	for (size_t d = 0; d < a->ledger->ndevices; d++) {
+		const struct wt_ledger_device *dev = &a->ledger->devices[d];
+
+		for (size_t i = 0; i < dev->slices.n; i++) {
+			const struct wt_slice *s = &dev->slices.rows[i];
+			int64_t from_ns = s->start_ns > dev->w0_ns ? s->start_ns : dev->w0_ns;
+			int64_t to_ns = s->end_ns < dev->w1_ns ? s->end_ns : dev->w1_ns;
+			struct wt_phase_row *p = &a->phases[s->op == UINT32_MAX ? WT_PHASE_UNKNOWN
+										: a->phase[s->op]];
+
+			if (to_ns <= from_ns)
+				continue;
+			p->leaves_ns[s->leaf] += to_ns - from_ns;
+			if (s->mask)
+				p->busy_ns += to_ns - from_ns;
+			else
+				p->idle_ns += to_ns - from_ns;
+		}
+	}
+}
+
+static void add_edges(struct wt_axes *a)
+{
+	int64_t window_ns = 0, seen_ns = 0, left_ns;
+
+	for (size_t d = 0; d < a->ledger->ndevices; d++)
+		window_ns += a->ledger->devices[d].account.window_ns;
+	for (int p = 0; p < WT_PHASES; p++)
+		seen_ns += a->phases[p].busy_ns + a->phases[p].idle_ns;
+	left_ns = window_ns - seen_ns;
+	a->phases[WT_PHASE_UNKNOWN].idle_ns += left_ns;
+	a->phases[WT_PHASE_UNKNOWN].leaves_ns[WT_E5] += left_ns;
+}
+
+static void add_kernels(struct wt_axes *a)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+
+	for (size_t d = 0; d < a->ledger->ndevices; d++) {
+		const struct wt_ledger_device *dev = &a->ledger->devices[d];
+
+		for (size_t i = tl->device_first[dev->device];
+		     i < tl->device_first[dev->device + 1]; i++) {
+			const struct wt_op *op = &tl->ops[i];
+			struct wt_phase_row *p = &a->phases[a->phase[i]];
+
+			if (op->kind != WT_OP_KERNEL || op->flags & WT_OP_UNTIMED ||
+			    op->start_ns < dev->w0_ns || op->start_ns >= dev->w1_ns)
+				continue;
+			p->kernels++;
+			p->kernel_ns += op->end_ns - op->start_ns;
+			p->grades_ns[a->phase_grade[i]] += op->end_ns - op->start_ns;
+		}
+	}
+}
+
+static int build(struct wt_axes *a)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	int err = wt_ranges_init(&a->ranges, tl);
+
+	a->phase = calloc(tl->nops + 1, 1);
+	a->phase_grade = calloc(tl->nops + 1, 1);
+	a->texts = wt_strings_new();
+	if (err || !a->phase || !a->phase_grade || !a->texts)
+		return -WT_E_NOMEM;
+	for (size_t p = 0; !err && p < tl->nprocesses; p++) {
+		struct wt_launches l;
+
+		err = wt_launches_of(a, (uint16_t)p, &l);
+		if (!err && l.n) {
+			err = wt_phases_of(a, &l);
+			err = err ? err : wt_steps_of(a, &l);
+		}
+		free(l.rows);
+	}
+	if (err)
+		return err;
+	add_slices(a);
+	add_edges(a);
+	add_kernels(a);
+	return wt_modules_find(a);
+}
+
+int wt_axes_build(struct wt_axes **ret, const struct wt_ledger *ledger)
+{
+	struct wt_axes *a = calloc(1, sizeof(*a));
+	int err;
+
+	if (!a)
+		return -WT_E_NOMEM;
+	a->ledger = ledger;
+	err = build(a);
+	if (err)
+		wt_axes_free(a);
+	else
+		*ret = a;
+	return err;
+}
+
+void wt_axes_free(struct wt_axes *a)
+{
+	if (!a)
+		return;
+	wt_ranges_release(&a->ranges);
+	wt_strings_free(a->texts);
+	free(a->phase);
+	free(a->phase_grade);
+	free(a->steps);
+	free(a->modules);
+	free(a);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Axes over the same seconds that the ledger accounts for: to which step and which phase of the job an operation
+ * belongs, and to which module of the model. Each says how it is known (source, grade) and how much is not known.
+ *
+ * Nothing here changes the ledger: a slice belongs to the step and phase of its operation (of idle time: of the
+ * operation that ended it), so sums over phases, and over steps and what is between them, are the ledger's sums.
+ */
+#ifndef WT_AXES_H
+#define WT_AXES_H
+
+#include "ledger/ledger.h"
+#include "ledger/ranges.h"
+
+struct wt_strings;
+
+enum wt_phase {
+	WT_PHASE_UNKNOWN,
+	WT_PHASE_FORWARD,
+	WT_PHASE_BACKWARD,
+	WT_PHASE_RECOMPUTE,
+	WT_PHASE_OPTIMIZER,
+	WT_PHASE_GRADIENT_COMM,
+	WT_PHASE_EVALUATION,
+	WT_PHASE_CHECKPOINT,
+	WT_PHASE_PREFILL,
+	WT_PHASE_DECODE,
+	WT_PHASE_MIXED, /* prefill and decode in one iteration */
+	WT_PHASES
+};
+extern const char *const wt_phase_names[WT_PHASES];
+
+/* How steps are known, best first. */
+enum wt_step_source {
+	WT_STEPS_MARKED,    /* ranges that the job marked as steps */
+	WT_STEPS_NAMED,	    /* ranges whose name says so: ProfilerStep#3 */
+	WT_STEPS_OPTIMIZER, /* a step ends with the optimizer's last kernel */
+	WT_STEPS_PERIOD,    /* the sequence of kernels repeats */
+};
+extern const char *const wt_step_source_names[];
+
+/*
+ * A step of one process on one of its devices. Its window is what the device did from the end of the step before (of
+ * its last operation) to the end of its own last operation: a step that is launched ahead is where the device ran it.
+ */
+struct wt_step {
+	int64_t number; /* as the job counts; else from 0 */
+	int64_t host_start_ns, host_end_ns;
+	int64_t start_ns, end_ns; /* on the device */
+	uint64_t ops;
+	uint32_t name; /* string; 0 = none */
+	uint16_t process;
+	uint16_t device; /* index into the ledger's devices */
+	uint8_t partial; /* cut by the recording, or start-up is in it: kept out of medians */
+	uint8_t source;	 /* enum wt_step_source */
+	uint8_t grade;
+	uint8_t phase; /* of a serving engine's iteration: PREFILL, DECODE, MIXED; else UNKNOWN */
+};
+
+struct wt_phase_row { /* over the windows of all devices */
+	uint64_t kernels;
+	int64_t kernel_ns;	  /* sums of kernels, overlaps counted twice */
+	int64_t busy_ns, idle_ns; /* of the ledger: all phases together are the windows */
+	int64_t leaves_ns[WT_LEAVES];
+	int64_t grades_ns[WT_GRADES]; /* of kernel_ns */
+};
+
+struct wt_module {
+	uint32_t path; /* wt_axes_text(): names from the outside in, parted by " / " */
+	uint64_t kernels;
+	int64_t kernel_ns;
+};
+
+struct wt_axes {
+	const struct wt_ledger *ledger;
+	struct wt_ranges ranges;
+	uint8_t *phase, *phase_grade; /* per operation of the timeline */
+	struct wt_phase_row phases[WT_PHASES];
+	struct wt_step *steps; /* by (process, device, start) */
+	size_t nsteps;
+	struct wt_module *modules; /* largest first */
+	size_t nmodules;
+	int64_t module_unknown_ns; /* of kernels that no module is known for */
+	struct wt_strings *texts;
+};
+
+/* 0 or -WT_E_NOMEM. */
+int wt_axes_build(struct wt_axes **ret, const struct wt_ledger *ledger);
+void wt_axes_free(struct wt_axes *a);
+const char *wt_axes_text(const struct wt_axes *a, uint32_t id);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share. */
+#ifndef WT_AXES_IMPL_H
+#define WT_AXES_IMPL_H
+
+#include "axes/axes.h"
+
+/* An operation in the order of its launch. */
+struct wt_launch {
+	int64_t at_ns;	 /* start of the call */
+	uint32_t op;	 /* index into ops */
+	uint32_t thread; /* index into threads */
+	uint64_t key;	 /* what ran, of which shape: equal for equal work */
+	uint8_t kernel;	 /* a compute kernel that is no node of a graph */
+	uint8_t anchor;	 /* a kernel that only optimizers launch */
+	uint8_t update;	 /* its family is the optimizer's: clipping and norms too */
+	uint8_t matrix;	 /* a matrix product or attention: no part of an optimizer's step */
+	uint8_t later;	 /* of an executable graph */
+};
+struct wt_launches {		/* of one process */
+	struct wt_launch *rows; /* by time */
+	size_t n;
+	uint16_t process;
+	uint8_t anchors; /* any row is one */
+};
+
+/* 0 or -WT_E_NOMEM; rows are the caller's to free. */
+int wt_launches_of(const struct wt_axes *a, uint16_t process, struct wt_launches *ret);
+/* The row behind the last anchor of the next cluster from row i on; 0 = none follows. */
+size_t wt_launches_cluster(const struct wt_axes *a, const struct wt_launches *l, size_t i);
+/* phases.c: fills phase and phase_grade of the process's operations. */
+int wt_phases_of(struct wt_axes *a, const struct wt_launches *l);
+/* recompute.c: of backward's operations in rows [from, to), those that repeat forward's. */
+int wt_recompute_find(struct wt_axes *a, const struct wt_launches *l, size_t from, size_t to);
+/* steps.c: appends the process's steps on all its devices. */
+int wt_steps_of(struct wt_axes *a, const struct wt_launches *l);
+/* period.c: rows at which the sequence of kernels begins anew; *ret_n of them (0: it does not repeat). */
+int wt_period_find(const struct wt_launches *l, size_t **ret_rows, size_t *ret_n);
+/* modules.c */
+int wt_modules_find(struct wt_axes *a);
+/* PREFILL, DECODE, MIXED or UNKNOWN of an engine's step, by its name. */
+enum wt_phase wt_engine_phase(const char *name);
+
+#endif
