@@ -106,8 +106,8 @@ static int named_threads(const struct wt_timeline *tl, const struct wt_launches 
 }
 
 /*
- * No thread has a name: the one that launches a tenth of the kernels or more, and none of the optimizer's, while another
- * launches those.
+ * No thread has a name: the one that launches a tenth of the kernels or more, and none of the optimizer's, while
+ * another launches those.
  */
 static void guessed_threads(const struct wt_timeline *tl, const struct wt_launches *l, uint8_t *ret)
 {

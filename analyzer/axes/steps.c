@@ -92,7 +92,7 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 	return 0;
 }
 
-/* Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last border is partial. */
+/* Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last is partial. */
 static int from_rows(const struct wt_launches *l, const size_t *borders, size_t n,
 		     struct spans *ret)
 {

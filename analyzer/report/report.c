@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "axes/axes.h"
 #include "base/map.h"
 #include "ledger/sweep.h"
 #include "report/section.h"
@@ -366,8 +367,8 @@ int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
 	add_accounts(r);
 	add_counts(r);
 	add_cost(r);
-	if (add_kernels(r) || add_collectives(r) || wt_progress_build(&r->progress, tl) ||
-	    wt_notes_collect(r)) {
+	if (wt_axes_build(&r->axes, ledger) || add_kernels(r) || add_collectives(r) ||
+	    wt_progress_build(&r->progress, tl) || wt_notes_collect(r)) {
 		wt_report_free(r);
 		return -WT_E_NOMEM;
 	}
@@ -385,6 +386,7 @@ void wt_report_free(struct wt_report *r)
 	wt_progress_free(r->progress);
 	free(r->kernels);
 	free(r->collectives);
+	wt_axes_free(r->axes);
 	free(r);
 }
 

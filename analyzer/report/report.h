@@ -12,6 +12,8 @@
 #include "ranks/progress.h"
 #include "ranks/ranks.h"
 
+struct wt_axes;
+
 /* Sums over all devices and processes, made once. */
 struct wt_kernel_row {
 	uint32_t name;
@@ -57,6 +59,7 @@ struct wt_report {
 	const struct wt_hta *
 		hta; /* NULL: not asked for. The caller sets and keeps it; the text is then of it alone */
 	const struct wt_ranks *ranks;
+	struct wt_axes *axes;
 	int colour;
 	struct wt_account total; /* windows of all devices together */
 	int64_t rollup_ns[WT_ROLLUPS];

@@ -19,6 +19,8 @@ wt_json_section wt_inputs_json, wt_devices_json, wt_rollup_json, wt_ranks_json, 
 	wt_environment_json, wt_opportunities_json, wt_notes_json, wt_hta_json;
 wt_text_section wt_progress_text;
 wt_json_section wt_progress_json;
+wt_text_section wt_axes_text_section;
+wt_json_section wt_phases_json, wt_modules_json;
 
 /* Fills r->notes. 0, or -1 when memory runs out. */
 int wt_notes_collect(struct wt_report *r);
@@ -31,6 +33,8 @@ void wt_text_column(struct wt_strbuf *out, int64_t part, int64_t of);  /* the sa
 const char *wt_bound_name(enum wt_bound bound);			       /* NULL: unknown */
 const char *wt_grade_name(int grade);
 const char *wt_count_name(int kind);
+/* The five states of an account and what communication they hide, as keys of the open object. */
+void wt_sweep_json(const struct wt_account *a, struct wt_jout *j);
 /* "rank 0 device 1 (NVIDIA H100)". */
 void wt_text_device(const struct wt_report *r, struct wt_strbuf *out, uint16_t device);
 /* The grade of most of a leaf's seconds on a device, 0 if it has none. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ledger of each device, the slices behind its largest leaves, and the steps. */
+/* The ledger of each device, the slices behind its largest leaves. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define EVIDENCE_LEAVES 5
 
-static void sweep_json(const struct wt_account *a, struct wt_jout *j)
+void wt_sweep_json(const struct wt_account *a, struct wt_jout *j)
 {
 	wt_jout_int(j, "window_ns", a->window_ns);
 	wt_jout_int(j, "compute_ns", wt_account_compute_ns(a));
@@ -51,7 +51,7 @@ void wt_devices_json(const struct wt_report *r, struct wt_jout *j)
 		uuid_json(d, j);
 		wt_jout_bool(j, "shared", d->shared);
 		wt_jout_int(j, "window_start_ns", l->w0_ns);
-		sweep_json(&l->account, j);
+		wt_sweep_json(&l->account, j);
 		wt_jout_int(j, "concurrent_compute_ns", l->account.crowded_ns);
 		wt_jout_open(j, "kernels", '{');
 		wt_jout_uint(j, "count", l->kernels.count);
@@ -211,45 +211,4 @@ void wt_evidence_text(const struct wt_report *r, struct wt_strbuf *out)
 			below = best;
 		}
 	}
-}
-
-static int uses(const struct wt_timeline *tl, uint16_t process, uint16_t device)
-{
-	int32_t rank = tl->processes[process].rank, other = tl->devices[device].rank;
-
-	if (rank >= 0 && other >= 0 && rank != other) /* most pairs of a large job end here */
-		return 0;
-	for (size_t i = 0; i < tl->nstreams; i++)
-		if (tl->streams[i].process == process && tl->streams[i].device == device)
-			return 1;
-	return 0;
-}
-
-/* A step is a span of the host; its account is of what its process's devices did in that span. */
-void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
-{
-	wt_jout_open(j, "steps", '[');
-	for (size_t i = 0; i < r->tl->nranges; i++) {
-		const struct wt_range *s = &r->tl->ranges[i];
-
-		if (s->kind != WT_RANGE_STEP || s->end_ns <= s->start_ns)
-			continue;
-		for (size_t d = 0; d < r->ledger->ndevices; d++) {
-			const struct wt_ledger_device *l = &r->ledger->devices[d];
-			struct wt_account a;
-
-			if (!uses(r->tl, s->process, l->device) ||
-			    wt_account_window(&l->slices, s->start_ns, s->end_ns, &a))
-				continue;
-			wt_jout_open(j, NULL, '{');
-			wt_jout_int(j, "step", s->step);
-			wt_jout_string(j, "name", wt_timeline_string(r->tl, s->name));
-			wt_jout_count(j, "rank", r->tl->processes[s->process].rank);
-			wt_jout_int(j, "device", r->tl->devices[l->device].ordinal);
-			wt_jout_int(j, "start_ns", s->start_ns);
-			sweep_json(&a, j);
-			wt_jout_close(j, '}');
-		}
-	}
-	wt_jout_close(j, ']');
 }

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Phases, steps and modules: the ledger's seconds by what the job was doing. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axes/axes.h"
+#include "report/section.h"
+
+#define TOP_MODULES  10
+#define JSON_MODULES 1000
+#define NAME_COLUMNS 70
+
+static int64_t all_kernels_ns(const struct wt_axes *a)
+{
+	int64_t ns = 0;
+
+	for (int p = 0; p < WT_PHASES; p++)
+		ns += a->phases[p].kernel_ns;
+	return ns;
+}
+
+static int any_phase(const struct wt_axes *a)
+{
+	for (int p = WT_PHASE_UNKNOWN + 1; p < WT_PHASES; p++)
+		if (a->phases[p].kernels || a->phases[p].busy_ns)
+			return 1;
+	return 0;
+}
+
+static double share(int64_t part, int64_t of)
+{
+	return of > 0 ? (double)part / (double)of : 0;
+}
+
+/* The grade of most of a phase's kernel time; 0 = it has none. */
+static int grade_of(const struct wt_phase_row *p)
+{
+	int best = 0;
+
+	for (int g = 1; g < WT_GRADES; g++)
+		if (p->grades_ns[g] > (best ? p->grades_ns[best] : 0))
+			best = g;
+	return best;
+}
+
+void wt_phases_json(const struct wt_report *r, struct wt_jout *j)
+{
+	int64_t all_ns = all_kernels_ns(r->axes);
+
+	wt_jout_open(j, "phases", '[');
+	for (int i = 0; i < WT_PHASES; i++) {
+		const struct wt_phase_row *p = &r->axes->phases[i];
+
+		if (!p->kernels && !p->busy_ns && !p->idle_ns)
+			continue;
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "phase", wt_phase_names[i]);
+		wt_jout_uint(j, "kernels", p->kernels);
+		wt_jout_int(j, "kernel_ns", p->kernel_ns);
+		wt_jout_share(j, "kernel_share", share(p->kernel_ns, all_ns));
+		wt_jout_int(j, "busy_ns", p->busy_ns);
+		wt_jout_int(j, "idle_ns", p->idle_ns);
+		wt_jout_count(j, "grade", grade_of(p) ? grade_of(p) : -1);
+		wt_jout_open(j, "leaves_ns", '{');
+		for (int k = 0; k < WT_LEAVES; k++)
+			if (p->leaves_ns[k])
+				wt_jout_int(j, wt_leaves[k].key, p->leaves_ns[k]);
+		wt_jout_close(j, '}');
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
+
+static void phases_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	int64_t all_ns = all_kernels_ns(r->axes);
+
+	wt_text_heading(r, out, "Phases (of kernel time; idle time goes to the phase it ended in)");
+	for (int i = 0; i < WT_PHASES; i++) {
+		const struct wt_phase_row *p = &r->axes->phases[i];
+
+		if (!p->kernels && !p->busy_ns && i)
+			continue;
+		wt_strbuf_addf(out, "  %-14s", i ? wt_phase_names[i] : "not known");
+		wt_text_column(out, p->kernel_ns, all_ns);
+		wt_strbuf_adds(out, "  kernels ");
+		wt_text_span(out, p->kernel_ns);
+		wt_strbuf_adds(out, ", idle ");
+		wt_text_span(out, p->idle_ns);
+		if (i && grade_of(p))
+			wt_strbuf_addf(out, " (%s)", wt_grade_name(grade_of(p)));
+		wt_strbuf_addc(out, '\n');
+	}
+}
+
+static int account_of(const struct wt_report *r, const struct wt_step *s, struct wt_account *ret)
+{
+	return wt_account_window(&r->ledger->devices[s->device].slices, s->start_ns, s->end_ns,
+				 ret);
+}
+
+/* A step's account is of its window on the device, see axes.h. */
+void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
+{
+	const struct wt_axes *x = r->axes;
+
+	wt_jout_open(j, "steps", '[');
+	for (size_t i = 0; i < x->nsteps; i++) {
+		const struct wt_step *s = &x->steps[i];
+		struct wt_account a;
+
+		if (account_of(r, s, &a))
+			continue;
+		wt_jout_open(j, NULL, '{');
+		wt_jout_int(j, "step", s->number);
+		wt_jout_string(j, "name", s->name ? wt_timeline_string(r->tl, s->name) : NULL);
+		wt_jout_count(j, "rank", r->tl->processes[s->process].rank);
+		wt_jout_int(j, "device",
+			    r->tl->devices[r->ledger->devices[s->device].device].ordinal);
+		wt_jout_int(j, "start_ns", s->start_ns);
+		wt_sweep_json(&a, j);
+		wt_jout_int(j, "end_ns", s->end_ns);
+		wt_jout_int(j, "host_start_ns", s->host_start_ns);
+		wt_jout_int(j, "host_end_ns", s->host_end_ns);
+		wt_jout_string(j, "source", wt_step_source_names[s->source]);
+		wt_jout_int(j, "grade", s->grade);
+		wt_jout_bool(j, "partial", s->partial);
+		wt_jout_uint(j, "operations", s->ops);
+		wt_jout_string(j, "phase", s->phase ? wt_phase_names[s->phase] : NULL);
+		wt_jout_open(j, "leaves_ns", '{');
+		for (int k = 0; k < WT_LEAVES; k++)
+			if (a.leaves_ns[k])
+				wt_jout_int(j, wt_leaves[k].key, a.leaves_ns[k]);
+		wt_jout_close(j, '}');
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
+
+static int cmp_ns(const void *pa, const void *pb)
+{
+	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+
+	return (a > b) - (a < b);
+}
+
+static void device_steps_text(const struct wt_report *r, size_t first, size_t last,
+			      struct wt_strbuf *out)
+{
+	const struct wt_step *steps = r->axes->steps, *longest = NULL;
+	int64_t *ns = malloc((last - first + 1) * sizeof(*ns));
+	size_t n = 0;
+
+	for (size_t i = first; ns && i < last; i++) {
+		if (steps[i].partial)
+			continue;
+		ns[n++] = steps[i].end_ns - steps[i].start_ns;
+		if (!longest || ns[n - 1] > longest->end_ns - longest->start_ns)
+			longest = &steps[i];
+	}
+	wt_strbuf_adds(out, "  ");
+	wt_text_device(r, out, r->ledger->devices[steps[first].device].device);
+	wt_strbuf_addf(out, ": %zu steps (%s, %s), %zu of them whole", last - first,
+		       wt_step_source_names[steps[first].source], wt_grade_name(steps[first].grade),
+		       n);
+	if (n) {
+		qsort(ns, n, sizeof(*ns), cmp_ns);
+		wt_strbuf_adds(out, "; median ");
+		wt_text_span(out, ns[(n - 1) / 2]);
+		wt_strbuf_adds(out, ", shortest ");
+		wt_text_span(out, ns[0]);
+		wt_strbuf_adds(out, ", longest ");
+		wt_text_span(out, ns[n - 1]);
+		wt_strbuf_addf(out, " (step %" PRId64 ")", longest->number);
+	}
+	wt_strbuf_addc(out, '\n');
+	free(ns);
+}
+
+static void steps_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	const struct wt_step *s = r->axes->steps;
+	size_t first = 0;
+
+	wt_text_heading(r, out, "Steps");
+	for (size_t i = 1; i <= r->axes->nsteps; i++) {
+		if (i < r->axes->nsteps && s[i].device == s[first].device &&
+		    s[i].process == s[first].process)
+			continue;
+		device_steps_text(r, first, i, out);
+		first = i;
+	}
+}
+
+static int64_t modules_ns(const struct wt_axes *a)
+{
+	int64_t ns = a->module_unknown_ns;
+
+	for (size_t i = 0; i < a->nmodules; i++)
+		ns += a->modules[i].kernel_ns;
+	return ns;
+}
+
+void wt_modules_json(const struct wt_report *r, struct wt_jout *j)
+{
+	const struct wt_axes *a = r->axes;
+	int64_t all_ns = modules_ns(a);
+
+	wt_jout_open(j, "modules", '{');
+	wt_jout_share(j, "coverage", share(all_ns - a->module_unknown_ns, all_ns));
+	wt_jout_int(j, "unknown_ns", a->module_unknown_ns);
+	wt_jout_open(j, "paths", '[');
+	for (size_t i = 0; i < a->nmodules && i < JSON_MODULES; i++) {
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "path", wt_axes_text(a, a->modules[i].path));
+		wt_jout_uint(j, "kernels", a->modules[i].kernels);
+		wt_jout_int(j, "kernel_ns", a->modules[i].kernel_ns);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+	wt_jout_close(j, '}');
+}
+
+static void modules_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	const struct wt_axes *a = r->axes;
+	int64_t all_ns = modules_ns(a);
+
+	wt_text_heading(r, out, "Modules by kernel time");
+	for (size_t i = 0; i < a->nmodules && i < TOP_MODULES; i++) {
+		wt_strbuf_adds(out, "  ");
+		wt_text_column(out, a->modules[i].kernel_ns, all_ns);
+		wt_strbuf_adds(out, "  ");
+		wt_text_name(out, wt_axes_text(a, a->modules[i].path), NAME_COLUMNS);
+		wt_strbuf_addc(out, '\n');
+	}
+	wt_strbuf_adds(out, "  ");
+	wt_text_column(out, a->module_unknown_ns, all_ns);
+	wt_strbuf_adds(out, "  of no known module\n");
+}
+
+void wt_axes_text_section(const struct wt_report *r, struct wt_strbuf *out)
+{
+	if (any_phase(r->axes))
+		phases_text(r, out);
+	if (r->axes->nsteps)
+		steps_text(r, out);
+	if (r->axes->nmodules)
+		modules_text(r, out);
+}
