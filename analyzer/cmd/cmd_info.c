@@ -17,11 +17,14 @@
 #define WIDTH 160
 #define TYPES 48 /* field numbers of Packet's bodies are below */
 
-static const char usage_text[] = "usage: warptap info PATH... [--packets]\n"
-				 "\n"
-				 "What each file is and holds. See man warptap-info.\n"
-				 "\n"
-				 "  --packets  print every packet of a warptap trace\n";
+static const char usage_text[] =
+	"usage: warptap info PATH... [--packets]\n"
+	"\n"
+	"What each file is and holds. See man warptap-info.\n"
+	"\n"
+	"  --packets    print every packet of a warptap trace\n"
+	"  --any-ratio  read gzip that inflates to more than 200 times its "
+	"size\n";
 
 struct type_sum {
 	char name[32];
@@ -302,6 +305,8 @@ int wt_cmd_info(int argc, char **argv)
 				return WT_EXIT_OK;
 			} else if (!only_paths && !strcmp(a, "--packets")) {
 				packets = 1;
+			} else if (!only_paths && !strcmp(a, "--any-ratio")) {
+				wt_source_any_ratio();
 			} else if (!only_paths && a[0] == '-' && a[1]) {
 				fprintf(stderr, "warptap info: unknown option '%s'\n", a);
 				return WT_EXIT_USAGE;

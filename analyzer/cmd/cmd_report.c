@@ -5,17 +5,15 @@
  * A file named on the command line that cannot be used is an error, unless others can: then the report is made of
  * those, the failure is said on stderr, and the exit code is that of a damaged input.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/source.h"
 #include "cmd/cmd.h"
-#include "import/importer.h"
+#include "import/job.h"
 #include "report/report.h"
 
 static const char usage_text[] =
@@ -28,6 +26,8 @@ static const char usage_text[] =
 	"  --json     the report as JSON (schema warptap.report/1)\n"
 	"  --as hta   instead, the breakdowns of HolisticTraceAnalysis, by its rules\n"
 	"  -o FILE    write it to FILE instead of standard output\n"
+	"  --any-ratio\n"
+	"             read gzip that inflates to more than 200 times its size\n"
 	"  -q         no warnings on standard error; errors are still printed\n";
 
 struct options {
@@ -35,12 +35,6 @@ struct options {
 	const char *output;
 	char **paths;
 	int npaths;
-};
-
-struct reading {
-	struct wt_builder *builder;
-	const struct options *opt;
-	int used, failed;
 };
 
 static int parse(int argc, char **argv, struct options *ret)
@@ -57,6 +51,8 @@ static int parse(int argc, char **argv, struct options *ret)
 			only_paths = 1;
 		} else if (!strcmp(a, "--json")) {
 			ret->json = 1;
+		} else if (!strcmp(a, "--any-ratio")) {
+			wt_source_any_ratio();
 		} else if (!strcmp(a, "-q") || !strcmp(a, "--quiet")) {
 			ret->quiet = 1;
 		} else if (!strcmp(a, "--as") && i + 1 < argc && !strcmp(argv[i + 1], "hta")) {
@@ -92,122 +88,46 @@ static void complain(const char *path, const struct wt_diag *diag, int err)
 		diag->text[0] ? diag->text : wt_strerror(err));
 }
 
-static void read_file(struct reading *r, const char *path)
+/* Says what is wrong with a file; 1 if something is. */
+static int judge(const struct wt_job_file *f, const struct options *opt)
 {
-	struct wt_diag diag = {.offset = -1};
-	int err = wt_import_file(path, r->builder, &diag);
-
-	switch (err) {
-	case 0:
-		r->used++;
-		break;
-	case -WT_E_TRUNCATED:
-	case -WT_E_CORRUPT:
-		r->used++;
-		r->failed++;
-		if (!r->opt->quiet)
-			complain(path, &diag, err);
-		break;
-	default:
-		r->failed++;
-		complain(path, &diag, err);
-	}
-}
-
-static int ends_with(const char *s, const char *tail)
-{
-	size_t n = strlen(s), k = strlen(tail);
-
-	return n >= k && !strcmp(s + n - k, tail);
-}
-
-/* In a folder: our own files by name, others by what is in them; what `run` leaves beside traces is passed over. */
-static int is_trace(const char *path, const char *name)
-{
-	struct wt_source *src;
-	struct stat st;
-	int known = 0;
-
-	if (name[0] == '.' || ends_with(name, ".log") || ends_with(name, ".ring") ||
-	    (!strncmp(name, "truth.", 6) && ends_with(name, ".tsv")))
+	if (!f->err)
 		return 0;
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	if (ends_with(name, ".wt"))
-		return 1;
-	if (!wt_source_open(&src, path, NULL)) {
-		size_t n;
-		const uint8_t *head = wt_source_head(src, &n);
-
-		known = n && wt_importer_find(head, n);
-		wt_source_close(src);
-	}
-	return known;
-}
-
-static void read_folder(struct reading *r, const char *path)
-{
-	struct dirent **names = NULL;
-	int n = scandir(path, &names, NULL, alphasort), found = 0;
-
-	if (n < 0) {
-		fprintf(stderr, "warptap report: %s: cannot list the folder: %s\n", path,
-			strerror(errno));
-		r->failed++;
-		return;
-	}
-	for (int i = 0; i < n; i++) {
-		size_t room = strlen(path) + strlen(names[i]->d_name) + 2;
-		char *file = malloc(room);
-
-		if (file) {
-			snprintf(file, room, "%s%s%s", path, ends_with(path, "/") ? "" : "/",
-				 names[i]->d_name);
-			if (is_trace(file, names[i]->d_name)) {
-				found++;
-				read_file(r, file);
-			}
-		}
-		free(file);
-		free(names[i]);
-	}
-	free(names);
-	if (!found) {
-		fprintf(stderr,
-			"warptap report: %s: no trace in this folder; expected files of: %s\n",
-			path, wt_importer_formats());
-		r->failed++;
-	}
+	if (!wt_job_usable(f) || !opt->quiet)
+		complain(f->path, &f->diag, f->err);
+	return 1;
 }
 
 /* Reads everything; NULL after saying why nothing can be reported. */
 static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 {
-	struct reading r = {.builder = wt_builder_new(), .opt = opt};
+	struct wt_job job = {.keep_asides = opt->as_hta};
+	struct wt_builder *b = NULL;
 	struct wt_timeline *tl = NULL;
 	struct wt_diag diag = {.offset = -1};
-	int err;
+	size_t used = 0;
+	int err = 0;
 
-	if (!r.builder) {
-		fputs("warptap report: out of memory\n", stderr);
-		return NULL;
-	}
-	if (opt->as_hta)
-		wt_builder_keep_asides(r.builder);
 	for (int i = 0; i < opt->npaths; i++) {
-		struct stat st;
-
-		if (!stat(opt->paths[i], &st) && S_ISDIR(st.st_mode))
-			read_folder(&r, opt->paths[i]);
-		else
-			read_file(&r, opt->paths[i]);
+		err = wt_job_add(&job, opt->paths[i], &diag);
+		if (err) {
+			complain(opt->paths[i], &diag, err);
+			++*ret_failed;
+		}
 	}
-	*ret_failed = r.failed;
-	if (!r.used) {
-		wt_builder_free(r.builder);
+	err = wt_job_read(&job, &b);
+	if (err)
+		complain(opt->paths[0], &diag, err);
+	for (size_t i = 0; i < job.n && !err; i++) {
+		*ret_failed += judge(&job.files[i], opt);
+		used += (size_t)wt_job_usable(&job.files[i]);
+	}
+	wt_job_release(&job);
+	if (!used) {
+		wt_builder_free(b);
 		return NULL;
 	}
-	err = wt_builder_finish(r.builder, &tl, &diag);
+	err = wt_builder_finish(b, &tl, &diag);
 	if (err)
 		complain(opt->paths[0], &diag, err);
 	return err ? NULL : tl;

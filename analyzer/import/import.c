@@ -131,6 +131,9 @@ int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag)
 		in->damage_offset = own.offset;
 		in->damage_text = text;
 	}
+	if (wt_source_trailing_bytes(src) && (!rc || rc == -WT_E_TRUNCATED || rc == -WT_E_CORRUPT))
+		wt_builder_note(b, "%s: %lld bytes behind the gzip data were ignored", path,
+				(long long)wt_source_trailing_bytes(src));
 	wt_source_close(src);
 out:
 	if (rc && diag) {

@@ -231,7 +231,7 @@ static int judge(struct wt_kineto *k, int rc, struct wt_diag *diag)
 						 : "more than 4096 different devices");
 	if (diag)
 		*diag = *scanned;
-	if (err == WT_E_NOMEM)
+	if (err == WT_E_NOMEM || wt_source_refused(k->src))
 		return rc;
 	if (!known)
 		return wt_fail(diag, WT_E_FORMAT, scanned->offset,
@@ -249,6 +249,7 @@ int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, 
 	if (!k)
 		return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
 	k->b = b;
+	k->src = src;
 	k->input = input;
 	k->first_ns = INT64_MAX;
 	k->process = wt_builder_process(b, input, /* pid= */ -1);

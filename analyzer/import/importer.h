@@ -14,6 +14,7 @@ struct wt_importer {
 	/* 1 if the first bytes (decoded) are this format. */
 	int (*probe)(const uint8_t *head, size_t n);
 	/*
+	 * Several files may be read at once, on as many threads: nothing static is written.
 	 * Reads the whole source into the builder under `input`. 0; -WT_E_TRUNCATED or -WT_E_CORRUPT after delivering
 	 * what was there (the input is marked damaged, exit code 3); -WT_E_FORMAT and others: nothing usable (exit 1).
 	 */

@@ -29,6 +29,7 @@ struct wt_kineto_name {
 
 struct wt_kineto {
 	struct wt_builder *b;
+	struct wt_source *src;
 	struct wt_json *js;
 	struct wt_kineto_parser *ps;
 	struct wt_kineto_header header;
