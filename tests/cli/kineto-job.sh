@@ -22,6 +22,7 @@ done
 taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$bin" report --json job >one.out || fail "one core: exit $?"
 cmp folder.out list.out || fail "a folder and the list of its files differ"
 cmp folder.out one.out || fail "one core and many differ"
+for r in 0 1 2 10; do "$bin" report --json job/rank$r.json* >single.$r || fail "rank $r: exit $?"; done
 python3 - <<'PY' || bad=1
 import json
 for name in ("folder.out", "pattern.out"):
@@ -29,8 +30,10 @@ for name in ("folder.out", "pattern.out"):
     ranks = [d["rank"] for d in r["devices"]]
     assert sorted(ranks) == [0, 1, 2, 10], (name, ranks)
     for d in r["devices"]:
+        one = json.load(open(f"single.{d['rank']}"))["devices"][0]
+        assert d["kernels"] == one["kernels"] and d["name"] == one["name"], (d["kernels"], one["kernels"])
         row = list(map(int, open(f"truth.{d['rank']}").read().split("\t")))
-        assert d["window_ns"] == row[1] and d["compute_ns"] == row[2], (d["rank"], row)
+        assert one["window_ns"] == row[1] and one["compute_ns"] == row[2], (d["rank"], row)
     assert any("8 of 12 ranks are not among the files: 3-9, 11" in n for n in r["notes"]), r["notes"]
 assert [i["rank"] for i in json.load(open("folder.out"))["inputs"]] == [0, 1, 2, 10]
 PY
