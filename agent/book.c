@@ -200,7 +200,19 @@ static uint32_t module_id(const void *module)
 	return wt_reg_find(WT_REG_MODULE, (uint64_t)module, UINT64_MAX, &e) ? e.id : 0;
 }
 
-static void add_function(const void *function, uint32_t module, uint32_t name)
+/* Only of a function that is loaded: asking for what lazy loading has put off would load it. */
+static uint32_t max_threads(CUfunction function)
+{
+	int n = 0;
+
+	if (WT_REAL_CALL(cuFuncGetAttribute, &n, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+			 function) != CUDA_SUCCESS ||
+	    n < 0)
+		return 0;
+	return (uint32_t)n;
+}
+
+static void add_function(const void *function, uint32_t module, uint32_t name, CUfunction loaded)
 {
 	struct wt_reg_entry e;
 
@@ -211,12 +223,18 @@ static void add_function(const void *function, uint32_t module, uint32_t name)
 	memset(&e, 0, sizeof(e));
 	e.u.function.module = module;
 	e.u.function.name = name;
+	e.u.function.max_threads = loaded ? max_threads(loaded) : 0;
 	wt_reg_add(WT_REG_FUNCTION, (uint64_t)function, wt_tsc(), &e);
 }
 
-void wt_book_function(const void *function, const void *module, const char *name)
+void wt_book_function(CUfunction function, const void *module, const char *name)
 {
-	add_function(function, module_id(module), name ? wt_reg_intern(name) : 0);
+	add_function(function, module_id(module), name ? wt_reg_intern(name) : 0, function);
+}
+
+void wt_book_kernel(CUkernel kernel, const void *library, const char *name)
+{
+	add_function(kernel, module_id(library), name ? wt_reg_intern(name) : 0, NULL);
 }
 
 void wt_book_functions(const CUfunction *functions, unsigned int n, CUmodule module)
@@ -227,7 +245,7 @@ void wt_book_functions(const CUfunction *functions, unsigned int n, CUmodule mod
 		const char *name = NULL;
 
 		if (WT_REAL_CALL(cuFuncGetName, &name, functions[i]) == CUDA_SUCCESS && name)
-			add_function(functions[i], id, wt_reg_intern(name));
+			add_function(functions[i], id, wt_reg_intern(name), NULL);
 	}
 }
 
@@ -239,7 +257,7 @@ void wt_book_kernels(const CUkernel *kernels, unsigned int n, CUlibrary library)
 		const char *name = NULL;
 
 		if (WT_REAL_CALL(cuKernelGetName, &name, kernels[i]) == CUDA_SUCCESS && name)
-			add_function(kernels[i], id, wt_reg_intern(name));
+			add_function(kernels[i], id, wt_reg_intern(name), NULL);
 	}
 }
 
@@ -248,5 +266,5 @@ void wt_book_kernel_function(CUfunction function, CUkernel kernel)
 	struct wt_reg_entry e;
 
 	if (wt_reg_find(WT_REG_FUNCTION, (uint64_t)kernel, UINT64_MAX, &e))
-		add_function(function, e.u.function.module, e.u.function.name);
+		add_function(function, e.u.function.module, e.u.function.name, function);
 }

@@ -36,8 +36,8 @@ void wt_book_module(const void *module,
 		    enum wt_book_where where); /* CUmodule or CUlibrary, just loaded */
 void wt_book_module_seen(CUmodule module);     /* handed out again */
 void wt_book_module_end(const void *module);
-void wt_book_function(const void *function, const void *module,
-		      const char *name); /* CUfunction, CUkernel */
+void wt_book_function(CUfunction function, const void *module, const char *name);
+void wt_book_kernel(CUkernel kernel, const void *library, const char *name);
 void wt_book_functions(const CUfunction *functions, unsigned int n, CUmodule module);
 void wt_book_kernels(const CUkernel *kernels, unsigned int n, CUlibrary library);
 void wt_book_kernel_function(CUfunction function, CUkernel kernel);

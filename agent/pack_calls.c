@@ -114,6 +114,7 @@ static uint32_t function_of(struct wt_pack *p, const struct wt_rec *r)
 		if (!id) {
 			like.name = wt_string_id(p, wt_reg_name(e.u.function.name));
 			like.module = e.u.function.module;
+			like.max_threads = e.u.function.max_threads;
 			id = wt_table_id(&p->functions, (uint64_t)e.id << 1, &like, same);
 		}
 		if (known)

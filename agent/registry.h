@@ -41,8 +41,9 @@ struct wt_reg_entry {
 			int32_t priority;
 		} stream;
 		struct {
-			uint32_t name;	 /* offset into the name store, see wt_reg_name */
-			uint32_t module; /* id */
+			uint32_t name;	      /* offset into the name store, see wt_reg_name */
+			uint32_t module;      /* id */
+			uint32_t max_threads; /* of a block; 0 = not asked: see book.h */
 		} function;
 		struct {
 			uint32_t nodes

@@ -11,6 +11,7 @@
 
 #include "axes/axes.h"
 #include "base/map.h"
+#include "bounds/occupancy.h"
 #include "ledger/sweep.h"
 #include "report/section.h"
 
@@ -53,6 +54,34 @@ static void add_math(struct wt_tally *t, const struct wt_verdict *v, int64_t ns)
 	t->flops += v->product ? v->flops : 0;
 }
 
+/* What of the device it could fill. */
+static void add_shape(struct wt_report *r, struct wt_kernel_row *row, const struct wt_op *op,
+		      int64_t ns)
+{
+	const struct wt_device *d = &r->tl->devices[op->device];
+	const struct wt_shape *s = &r->tl->shapes[op->shape];
+	struct wt_tally *t = &r->tally;
+	struct wt_occupancy o;
+
+	if (s->local_bytes) {
+		row->local_bytes =
+			s->local_bytes > row->local_bytes ? s->local_bytes : row->local_bytes;
+		t->local_ns += ns;
+	}
+	if (wt_occupancy(d->cc, d->sm_count, s, &o))
+		return;
+	row->shaped_ns += ns;
+	row->occupancy_ns += o.occupancy * (double)ns;
+	row->idle_ns += o.idle_share * (double)ns;
+	t->shaped_ns += ns;
+	t->occupancy_ns += o.occupancy * (double)ns;
+	t->idle_ns += o.idle_share * (double)ns;
+	if (o.waves > 0 && o.waves < 1) {
+		row->small_ns += ns;
+		t->small_ns += ns;
+	}
+}
+
 static void add_kernel(struct wt_report *r, struct wt_kernel_row *row, const struct wt_op *op)
 {
 	int64_t ns = op->flags & WT_OP_UNTIMED ? 0 : op->end_ns - op->start_ns;
@@ -69,6 +98,7 @@ static void add_kernel(struct wt_report *r, struct wt_kernel_row *row, const str
 	}
 	wt_bounds_of(r->ledger->bounds, op, &v);
 	add_math(t, &v, ns);
+	add_shape(r, row, op, ns);
 	row->limit_ns[v.limit] += ns;
 	row->flops += v.flops;
 	row->bytes += v.bytes;

@@ -25,7 +25,11 @@ struct wt_kernel_row {
 	int64_t worked_ns;	     /* of it, with known FLOPs or bytes */
 	int64_t off_ns;		     /* products that did not run on the matrix pipe */
 	double flops, bytes, off_flops;
-	double roof_ns; /* what the modelled ones would have taken at the peak */
+	double roof_ns;		     /* what the modelled ones would have taken at the peak */
+	int64_t shaped_ns, small_ns; /* of it, with known occupancy; with less than a wave */
+	double occupancy_ns,
+		idle_ns;      /* occupancy times time; room that no block filled, times time */
+	uint32_t local_bytes; /* of a thread: most of any */
 	enum wt_dtype dtype, off_dtype;
 	uint8_t unverified;
 };
@@ -39,6 +43,8 @@ struct wt_tally {
 	int64_t kernels_ns;				  /* all kernels' time, added up */
 	int64_t worked_ns, modelled_ns, no_family_ns;	  /* parts of it */
 	int64_t comm_ns, unverified_ns, wrong_ns, off_ns; /* likewise */
+	int64_t shaped_ns, small_ns, local_ns;		  /* local: of kernels with local memory */
+	double occupancy_ns, idle_ns;
 	uint64_t wrong;
 	double flops; /* of products */
 	struct wt_math_row math[WT_DTYPES];

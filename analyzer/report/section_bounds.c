@@ -7,6 +7,7 @@
 #include "report/section.h"
 
 #define TOP_OFF	     10
+#define TOP_LOCAL    5
 #define NAME_COLUMNS 60
 
 static const char *peak_word(const struct wt_peak *p)
@@ -91,6 +92,14 @@ void wt_precision_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_int(j, "unverified_ns", t->unverified_ns);
 	wt_jout_int(j, "impossible_ns", t->wrong_ns);
 	wt_jout_uint(j, "impossible", t->wrong);
+	wt_jout_int(j, "occupancy_known_ns", t->shaped_ns);
+	if (t->shaped_ns)
+		wt_jout_double(j, "occupancy", t->occupancy_ns / (double)t->shaped_ns);
+	else
+		wt_jout_null(j, "occupancy");
+	wt_jout_double(j, "wave_idle_ns", t->idle_ns);
+	wt_jout_int(j, "below_one_wave_ns", t->small_ns);
+	wt_jout_int(j, "local_memory_ns", t->local_ns);
 	wt_jout_double(j, "product_flops", t->flops);
 	wt_jout_string(j, "product_dtype", t->flops > 0 ? wt_dtype_name(main) : NULL);
 	if (most.hi > 0) {
@@ -153,6 +162,35 @@ static void off_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_addf(out, "    and %zu more names\n", shown - TOP_OFF);
 }
 
+static void occupancy_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	const struct wt_tally *t = &r->tally;
+	int shown = 0;
+
+	if (!t->shaped_ns)
+		return;
+	wt_strbuf_addf(out, "  occupancy %.0f %% at most, ",
+		       100 * t->occupancy_ns / (double)t->shaped_ns);
+	wt_text_percent(out, t->small_ns, t->shaped_ns);
+	wt_strbuf_adds(out, " of the time in grids below one wave, ");
+	wt_text_percent(out, (int64_t)t->idle_ns, t->shaped_ns);
+	wt_strbuf_adds(out, " lost in unfilled waves (modelled, from the shapes of ");
+	wt_text_percent(out, t->shaped_ns, t->kernels_ns);
+	wt_strbuf_adds(out, " of the kernel time)\n");
+	for (size_t i = 0; i < r->nkernels && shown < TOP_LOCAL; i++) {
+		const struct wt_kernel_row *k = &r->kernels[i];
+
+		if (!k->local_bytes)
+			continue;
+		if (!shown++)
+			wt_strbuf_adds(
+				out, "  kernels with local memory, spilled registers or arrays:\n");
+		wt_strbuf_addf(out, "    %6" PRIu32 " bytes a thread  ", k->local_bytes);
+		wt_text_name(out, wt_timeline_string(r->tl, k->name), NAME_COLUMNS);
+		wt_strbuf_addc(out, '\n');
+	}
+}
+
 void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_tally *t = &r->tally;
@@ -164,6 +202,7 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 	wt_text_heading(r, out, "Number formats, and what the bounds stand on");
 	math_text(r, out);
 	off_text(r, out);
+	occupancy_text(r, out);
 	wt_strbuf_adds(out, "  of the kernel time ");
 	wt_text_percent(out, t->modelled_ns, t->kernels_ns);
 	wt_strbuf_adds(out, " is compared with the device's peaks (modelled), ");

@@ -76,6 +76,14 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 		known_double(j, "efficiency",
 			     k->modelled_ns ? k->roof_ns / (double)k->modelled_ns : 0);
 		wt_jout_bool(j, "unverified", k->unverified);
+		known_double(j, "occupancy",
+			     k->shaped_ns ? k->occupancy_ns / (double)k->shaped_ns : 0);
+		if (k->shaped_ns)
+			wt_jout_double(j, "wave_idle_ns", k->idle_ns);
+		else
+			wt_jout_null(j, "wave_idle_ns");
+		wt_jout_int(j, "below_one_wave_ns", k->small_ns);
+		wt_jout_uint(j, "local_bytes", k->local_bytes);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
