@@ -34,10 +34,8 @@ struct blamer {
 	struct wt_map causes; /* of instance or (p2p, rooted) of part -> index */
 	struct cause *rows;
 	size_t nrows, room;
-	struct wt_map blame_rows, step_rows;
-	size_t blames_room, steps_room;
-	const struct wt_range **steps; /* sorted by (process, start) */
-	size_t nsteps;
+	struct wt_map blame_rows;
+	size_t blames_room, waits_room;
 	int64_t *totals; /* scratch: seats of an instance x leaves */
 	size_t totals_room;
 };
@@ -318,83 +316,6 @@ static int resolve(struct blamer *b, int32_t waiting, struct cause *ret, uint8_t
 	}
 }
 
-static int cmp_step(const void *pa, const void *pb)
-{
-	const struct wt_range *x = *(const struct wt_range *const *)pa,
-			      *y = *(const struct wt_range *const *)pb;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static const struct wt_range *step_at(const struct blamer *b, uint16_t process, int64_t ns)
-{
-	struct wt_range key = {.process = process, .start_ns = ns};
-	const struct wt_range *want = &key;
-	size_t lo = 0, hi = b->nsteps;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (cmp_step(&b->steps[mid], &want) <= 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || b->steps[lo - 1]->process != process || b->steps[lo - 1]->end_ns <= ns)
-		return NULL;
-	return b->steps[lo - 1];
-}
-
-static int list_steps(struct blamer *b)
-{
-	const struct wt_timeline *tl = b->r->tl;
-
-	for (size_t i = 0; i < tl->nranges; i++)
-		b->nsteps += tl->ranges[i].kind == WT_RANGE_STEP;
-	b->steps = malloc((b->nsteps + 1) * sizeof(const struct wt_range *));
-	if (!b->steps)
-		return -WT_E_NOMEM;
-	b->nsteps = 0;
-	for (size_t i = 0; i < tl->nranges; i++)
-		if (tl->ranges[i].kind == WT_RANGE_STEP)
-			b->steps[b->nsteps++] = &tl->ranges[i];
-	if (b->nsteps)
-		qsort(b->steps, b->nsteps, sizeof(const struct wt_range *), cmp_step);
-	return 0;
-}
-
-static int add_step(struct blamer *b, const struct wt_part *p, const struct cause *c)
-{
-	const struct wt_range *step = step_at(b, b->r->seats[p->seat].process, p->start_ns);
-	uint64_t key;
-	uint32_t *at;
-	int isnew;
-
-	if (!step)
-		return 0;
-	key = wt_mix64((uint64_t)step->step ^ wt_mix64((uint64_t)c->seat << 8 | c->leaf));
-	at = wt_map_slot(&b->step_rows, key, (uint32_t)b->r->nsteps, &isnew);
-	if (!at)
-		return -WT_E_NOMEM;
-	if (isnew) {
-		if (b->r->nsteps == b->steps_room) {
-			struct wt_step_blame *rows =
-				realloc(b->r->steps,
-					(b->steps_room = b->steps_room * 2 + 16) * sizeof(*rows));
-
-			if (!rows)
-				return -WT_E_NOMEM;
-			b->r->steps = rows;
-		}
-		b->r->steps[b->r->nsteps++] = (struct wt_step_blame){
-			.step = step->step, .culprit = c->seat, .leaf = c->leaf};
-	}
-	b->r->steps[*at].wait_ns += p->exposed_ns;
-	return 0;
-}
-
 static int add_blame(struct blamer *b, uint32_t waiting, const struct cause *c, uint8_t depth)
 {
 	struct wt_ranks *r = b->r;
@@ -450,33 +371,22 @@ static int cmp_blame(const void *pa, const void *pb)
 	return x->leaf - y->leaf;
 }
 
-static int cmp_step_blame(const void *pa, const void *pb)
+/* Kept for what groups them otherwise: steps. */
+static int add_wait(struct blamer *b, uint32_t waiting, const struct cause *c)
 {
-	const struct wt_step_blame *x = pa, *y = pb;
+	struct wt_ranks *r = b->r;
 
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->wait_ns != y->wait_ns)
-		return x->wait_ns > y->wait_ns ? -1 : 1;
-	return (x->culprit > y->culprit) - (x->culprit < y->culprit);
-}
+	if (r->nwaits == b->waits_room) {
+		size_t room = b->waits_room * 2 + 64;
+		struct wt_rank_wait *waits = realloc(r->waits, room * sizeof(*waits));
 
-/* Of each step the largest, with the sum of all. */
-static void keep_largest(struct wt_ranks *r)
-{
-	size_t n = 0;
-
-	if (r->nsteps)
-		qsort(r->steps, r->nsteps, sizeof(*r->steps), cmp_step_blame);
-	for (size_t i = 0; i < r->nsteps; i++) {
-		if (n && r->steps[n - 1].step == r->steps[i].step) {
-			r->steps[n - 1].all_ns += r->steps[i].wait_ns;
-			continue;
-		}
-		r->steps[n] = r->steps[i];
-		r->steps[n++].all_ns = r->steps[i].wait_ns;
+		if (!waits)
+			return -WT_E_NOMEM;
+		r->waits = waits;
+		b->waits_room = room;
 	}
-	r->nsteps = n;
+	r->waits[r->nwaits++] = (struct wt_rank_wait){waiting, c->seat, c->leaf};
+	return 0;
 }
 
 static int blame_all(struct blamer *b)
@@ -498,7 +408,7 @@ static int blame_all(struct blamer *b)
 		if (c.leaf == NO_LEAF)
 			r->unblamed_ns += p->exposed_ns;
 		err = add_blame(b, i, &c, depth);
-		err = err ? err : add_step(b, p, &c);
+		err = err ? err : add_wait(b, i, &c);
 	}
 	return err;
 }
@@ -506,7 +416,7 @@ static int blame_all(struct blamer *b)
 int wt_ranks_blame(struct wt_ranks *r, const struct wt_ledger *l)
 {
 	struct blamer b = {.r = r, .l = l};
-	int err = list_steps(&b);
+	int err = 0;
 
 	b.device_of = calloc(r->nseats + 1, sizeof(*b.device_of));
 	err = b.device_of ? err : -WT_E_NOMEM;
@@ -517,14 +427,10 @@ int wt_ranks_blame(struct wt_ranks *r, const struct wt_ledger *l)
 	err = err ? err : blame_all(&b);
 	if (!err && r->nblames)
 		qsort(r->blames, r->nblames, sizeof(*r->blames), cmp_blame);
-	if (!err)
-		keep_largest(r);
 	wt_map_release(&b.causes);
 	wt_map_release(&b.blame_rows);
-	wt_map_release(&b.step_rows);
 	free(b.rows);
 	free(b.totals);
-	free(b.steps);
 	free(b.device_of);
 	return err;
 }

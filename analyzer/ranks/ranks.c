@@ -18,7 +18,7 @@ static int build(struct wt_ranks *r, struct wt_ledger *l)
 	err = err ? err : wt_ranks_groups(r);
 	err = err ? err : wt_ranks_cut(r, l);
 	err = err ? err : wt_ranks_blame(r, l);
-	return err ? err : wt_ranks_scores(r);
+	return err ? err : wt_ranks_steps(r, NULL, 0);
 }
 
 int wt_ranks_build(struct wt_ranks **ret, struct wt_ledger *l, struct wt_diag *diag)
@@ -57,6 +57,7 @@ void wt_ranks_free(struct wt_ranks *r)
 	free(r->comms);
 	free(r->comm_of);
 	free(r->blames);
+	free(r->waits);
 	free(r->steps);
 	free(r->stragglers);
 	free(r);

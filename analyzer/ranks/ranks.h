@@ -69,6 +69,16 @@ struct wt_blame {
 	uint64_t times;
 	int64_t longest_ns, longest_at_ns; /* on the waiter's clock */
 };
+struct wt_rank_wait {		/* one exposed wait */
+	uint32_t part, culprit; /* culprit: a seat */
+	uint8_t leaf;		/* as in wt_blame */
+};
+/* A step of one process, by its device's time. */
+struct wt_rank_window {
+	int64_t number; /* the same on all ranks */
+	int64_t start_ns, end_ns;
+	uint16_t process;
+};
 struct wt_step_blame { /* the largest culprit of a step */
 	int64_t step;
 	uint32_t culprit;
@@ -102,6 +112,8 @@ struct wt_ranks {
 	uint32_t *comm_of; /* per part */
 	struct wt_blame *blames;
 	size_t nblames;
+	struct wt_rank_wait *waits; /* in the order of parts */
+	size_t nwaits;
 	struct wt_step_blame *steps;
 	size_t nsteps;
 	struct wt_straggler *stragglers; /* most caused first */
@@ -115,6 +127,11 @@ struct wt_ranks {
 
 /* Splits l's slices and accounts anew. 0, -WT_E_NOMEM, or -WT_E_CORRUPT if an account does not add up any more. */
 int wt_ranks_build(struct wt_ranks **ret, struct wt_ledger *l, struct wt_diag *diag);
+/*
+ * Groups waits by steps, and judges who is late by steps instead of by operations. Sorts the windows, which must not
+ * overlap within a process. Without any (n 0), as wt_ranks_build leaves it. 0 or -WT_E_NOMEM.
+ */
+int wt_ranks_steps(struct wt_ranks *r, struct wt_rank_window *windows, size_t n);
 void wt_ranks_free(struct wt_ranks *r);
 
 /* The part whose kernel an operation is, -1 for none. */

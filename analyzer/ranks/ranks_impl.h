@@ -16,7 +16,12 @@ int wt_ranks_p2p(struct wt_ranks *r);			   /* p2p.c: sends and receives */
 int wt_ranks_groups(struct wt_ranks *r);		   /* groups.c: comms, comm_of */
 int wt_ranks_cut(struct wt_ranks *r, struct wt_ledger *l); /* cut.c; also -WT_E_CORRUPT */
 int wt_ranks_blame(struct wt_ranks *r, const struct wt_ledger *l); /* blame.c */
-int wt_ranks_scores(struct wt_ranks *r);			   /* scores.c */
+/* scores.c; windows sorted by (process, start), numbers from 0 per step */
+int wt_ranks_scores(struct wt_ranks *r, const struct wt_rank_window *windows,
+		    const uint32_t *numbers, size_t n, uint32_t nnumbers);
+/* steps.c: the index of the window that holds a moment of a process, SIZE_MAX outside all. */
+size_t wt_rank_window_at(const struct wt_rank_window *windows, size_t n, uint16_t process,
+			 int64_t ns);
 
 /* The seat of (process, device), made if need be; UINT32_MAX when memory runs out. */
 uint32_t wt_ranks_seat(struct wt_ranks *r, uint16_t process, uint16_t device);

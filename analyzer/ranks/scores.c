@@ -46,42 +46,14 @@ static int64_t median(int64_t *v, size_t n)
 	return n ? v[(n - 1) / 2] : 0;
 }
 
-/* Steps by number: the window of a moment of a process, or UINT32_MAX outside all steps. Ranges are sorted by start. */
-static uint32_t step_of(const struct wt_timeline *tl, uint16_t process, int64_t ns,
-			struct wt_map *numbers)
-{
-	size_t lo = 0, hi = tl->nranges;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (tl->ranges[mid].start_ns <= ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* Other ranges and processes lie between: look back a little. */
-	for (int n = 0; lo > 0 && n < 4096; n++) {
-		const struct wt_range *s = &tl->ranges[--lo];
-		uint32_t *at;
-
-		if (s->kind != WT_RANGE_STEP || s->process != process)
-			continue;
-		if (s->end_ns <= ns)
-			return UINT32_MAX;
-		at = wt_map_slot(numbers, (uint64_t)s->step, (uint32_t)numbers->count, NULL);
-		return at ? *at : UINT32_MAX;
-	}
-	return UINT32_MAX;
-}
-
 static int counts(const struct wt_part *p)
 {
 	return !p->why && wt_match_syncs(p->op) && wt_part_timed(p);
 }
 
 /* One row per seat and operation. */
-static size_t list(struct wt_ranks *r, struct late *ret, int64_t *scratch, struct wt_map *numbers)
+static size_t list(struct wt_ranks *r, struct late *ret, int64_t *scratch,
+		   const struct wt_rank_window *windows, const uint32_t *numbers, size_t nwindows)
 {
 	const struct wt_matches *m = &r->matches;
 	size_t n = 0;
@@ -101,14 +73,17 @@ static size_t list(struct wt_ranks *r, struct late *ret, int64_t *scratch, struc
 		for (uint32_t k = 0; k < x->n; k++) {
 			const struct wt_part *p = &r->parts[m->order[x->first + k]];
 			uint32_t window = (uint32_t)i;
+			size_t at;
 
 			if (!counts(p))
 				continue;
-			if (r->windows_are_steps)
-				window = step_of(r->tl, r->seats[p->seat].process, p->start_ns,
-						 numbers);
-			if (window == UINT32_MAX)
-				continue;
+			if (nwindows) {
+				at = wt_rank_window_at(windows, nwindows, r->seats[p->seat].process,
+						       p->start_ns);
+				if (at == SIZE_MAX)
+					continue;
+				window = numbers[at];
+			}
 			/* Its own place is left out of the order. */
 			ret[n++] = (struct late){p->seat, window,
 						 scratch[mid + (p->wait_ns <= scratch[mid])] -
@@ -206,26 +181,25 @@ static void score_all(struct wt_ranks *r, struct late *rows, size_t n, size_t nw
 	r->rotating = !persistent && rotates(rows, n, nwindows, scale_ns);
 }
 
-int wt_ranks_scores(struct wt_ranks *r)
+int wt_ranks_scores(struct wt_ranks *r, const struct wt_rank_window *windows,
+		    const uint32_t *numbers, size_t n, uint32_t nnumbers)
 {
-	size_t room = r->matches.norder, n;
+	size_t room = r->matches.norder, nrows;
 	struct late *rows = malloc((room + 1) * sizeof(*rows));
 	int64_t *scratch = malloc((room + r->nseats + 1) * sizeof(*scratch)),
 		*devs = malloc((room + 1) * sizeof(*devs));
-	struct wt_map numbers = {.count = 0};
 	int err = rows && scratch && devs ? 0 : -WT_E_NOMEM;
 
+	free(r->stragglers);
 	r->stragglers = calloc(r->nseats + 1, sizeof(*r->stragglers));
 	err = r->stragglers ? err : -WT_E_NOMEM;
-	for (size_t i = 0; i < r->tl->nranges; i++)
-		r->windows_are_steps |= r->tl->ranges[i].kind == WT_RANGE_STEP;
+	r->windows_are_steps = n > 0;
+	r->nstragglers = err ? 0 : r->nseats;
 	if (!err) {
-		r->nstragglers = r->nseats;
 		for (uint32_t i = 0; i < r->nseats; i++)
 			r->stragglers[i].seat = i;
-		n = merge(rows, list(r, rows, scratch, &numbers));
-		score_all(r, rows, n, r->windows_are_steps ? numbers.count : r->matches.ninstances,
-			  scratch, devs);
+		nrows = merge(rows, list(r, rows, scratch, windows, numbers, n));
+		score_all(r, rows, nrows, n ? nnumbers : r->matches.ninstances, scratch, devs);
 		for (size_t i = 0; i < r->nblames; i++) {
 			r->stragglers[r->blames[i].waiter].waited_ns += r->blames[i].wait_ns;
 			if (r->blames[i].leaf != WT_LEAVES)
@@ -234,7 +208,6 @@ int wt_ranks_scores(struct wt_ranks *r)
 		}
 		qsort(r->stragglers, r->nstragglers, sizeof(*r->stragglers), cmp_straggler);
 	}
-	wt_map_release(&numbers);
 	free(rows);
 	free(scratch);
 	free(devs);

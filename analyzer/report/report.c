@@ -384,8 +384,29 @@ int wt_report_damaged(const struct wt_timeline *tl)
 	return 0;
 }
 
+/* Whole steps only: what was cut says little of who is late in a step. */
+static int give_steps(struct wt_report *r)
+{
+	struct wt_rank_window *windows = malloc((r->axes->nsteps + 1) * sizeof(*windows));
+	size_t n = 0;
+	int err;
+
+	if (!windows)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < r->axes->nsteps; i++) {
+		const struct wt_step *s = &r->axes->steps[i];
+
+		if (!s->partial && s->end_ns > s->start_ns)
+			windows[n++] = (struct wt_rank_window){s->number, s->start_ns, s->end_ns,
+							       s->process};
+	}
+	err = wt_ranks_steps(r->ranks, windows, n);
+	free(windows);
+	return err;
+}
+
 int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
-		  const struct wt_ledger *ledger, const struct wt_ranks *ranks)
+		  const struct wt_ledger *ledger, struct wt_ranks *ranks)
 {
 	struct wt_report *r = calloc(1, sizeof(*r));
 
@@ -397,8 +418,8 @@ int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
 	add_accounts(r);
 	add_counts(r);
 	add_cost(r);
-	if (wt_axes_build(&r->axes, ledger) || add_kernels(r) || add_collectives(r) ||
-	    wt_progress_build(&r->progress, tl) || wt_notes_collect(r)) {
+	if (wt_axes_build(&r->axes, ledger) || give_steps(r) || add_kernels(r) ||
+	    add_collectives(r) || wt_progress_build(&r->progress, tl) || wt_notes_collect(r)) {
 		wt_report_free(r);
 		return -WT_E_NOMEM;
 	}

@@ -64,7 +64,7 @@ struct wt_report {
 	const struct wt_ledger *ledger;
 	const struct wt_hta *
 		hta; /* NULL: not asked for. The caller sets and keeps it; the text is then of it alone */
-	const struct wt_ranks *ranks;
+	struct wt_ranks *ranks;
 	struct wt_axes *axes;
 	int colour;
 	struct wt_account total; /* windows of all devices together */
@@ -86,9 +86,9 @@ struct wt_report {
 	size_t nnotes;
 };
 
-/* 0 or -WT_E_NOMEM. */
+/* Gives ranks the steps that the axes find. 0 or -WT_E_NOMEM. */
 int wt_report_new(struct wt_report **ret, const struct wt_timeline *tl,
-		  const struct wt_ledger *ledger, const struct wt_ranks *ranks);
+		  const struct wt_ledger *ledger, struct wt_ranks *ranks);
 void wt_report_free(struct wt_report *r);
 /* 1 if an input was damaged or a process was cut off: what is reported is not all there was. */
 int wt_report_damaged(const struct wt_timeline *tl);

@@ -552,6 +552,63 @@ static void test_faster_than_link(void **state)
 	finish(&x);
 }
 
+/* The same by step: each waits 3 ms on rank 1 in each of 30 steps but the fifth, which nobody names. */
+static void test_steps(void **state)
+{
+	struct wt_rank_window windows[60];
+	struct scene s;
+	struct result x;
+	size_t n = 0;
+
+	begin(&s, 2, 0);
+	train(&s, 30, 1, 3 * MS);
+	x = end(&s);
+	for (int k = 29; k >= 0; k--)
+		for (int r = 0; r < 2; r++)
+			if (k != 5)
+				windows[n++] = (struct wt_rank_window){
+					100 + k, k * 13 * MS, (k + 1) * 13 * MS, s.process[r]};
+	assert_int_equal(wt_ranks_steps(x.r, windows, n), 0);
+	assert_true(x.r->windows_are_steps);
+	assert_int_equal(x.r->nsteps, 29);
+	for (size_t i = 0; i < 29; i++) {
+		assert_int_equal(x.r->steps[i].step, 100 + (int)i + (i >= 5));
+		assert_int_equal(rank_of(&x, x.r->steps[i].culprit), 1);
+		assert_int_equal(x.r->steps[i].leaf, WT_A1);
+		assert_int_equal(x.r->steps[i].wait_ns, 3 * MS);
+		assert_int_equal(x.r->steps[i].all_ns, 3 * MS);
+	}
+	assert_int_equal(x.r->stragglers[0].windows, 29);
+	assert_int_equal(x.r->stragglers[0].flagged, 29);
+	assert_true(x.r->stragglers[0].persistent);
+	finish(&x);
+}
+
+/* Late by chance, now one, now another: nobody is called a straggler, and it is said that it changes. */
+static void test_rotating(void **state)
+{
+	struct scene s;
+	struct result x;
+	int64_t at_ns = 0;
+
+	begin(&s, 4, 0);
+	for (int k = 0; k < 80; k++) {
+		for (int r = 0; r < 4; r++) {
+			int64_t busy_ns = 9 * MS + (r == k % 4 ? 2 * MS : 0);
+
+			op(&s, r, 7, at_ns, at_ns + busy_ns, GEMM, -1);
+			coll(&s, r, at_ns + busy_ns, at_ns + 12 * MS,
+			     like(77, (uint64_t)k, 4, WT_COLL_ALL_REDUCE));
+		}
+		at_ns += 12 * MS;
+	}
+	x = end(&s);
+	for (size_t i = 0; i < x.r->nstragglers; i++)
+		assert_false(x.r->stragglers[i].persistent);
+	assert_true(x.r->rotating);
+	finish(&x);
+}
+
 static void test_rooted(void **state)
 {
 	struct scene s;
@@ -582,7 +639,8 @@ int main(void)
 		cmocka_unit_test(test_fallback),      cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_pipeline),      cmocka_unit_test(test_families),
 		cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),
+		cmocka_unit_test(test_rooted),	      cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_rotating),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
