@@ -249,3 +249,11 @@ void wt_axes_free(struct wt_axes *a)
 	free(a->modules);
 	free(a);
 }
+
+const struct wt_step *wt_axes_step(const struct wt_axes *a, size_t device, int64_t number)
+{
+	for (size_t i = 0; i < a->nsteps; i++)
+		if (a->steps[i].device == device && a->steps[i].number == number)
+			return &a->steps[i];
+	return NULL;
+}

@@ -147,6 +147,7 @@ static void one_step(struct wt_axes *a, const struct wt_launches *l, size_t from
 	for (size_t i = to; i-- > from;) {
 		const struct wt_launch *r = &l->rows[i];
 
+		forward += a->phase[r->op] == WT_PHASE_FORWARD;
 		if (a->phase[r->op] || r->later)
 			continue;
 		if (closed && i >= first_update)

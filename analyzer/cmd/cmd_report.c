@@ -11,13 +11,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "axes/axes.h"
 #include "base/source.h"
 #include "cmd/cmd.h"
 #include "import/job.h"
 #include "report/report.h"
 
 static const char usage_text[] =
-	"usage: warptap report PATH... [--json] [--as hta] [-o FILE] [-q]\n"
+	"usage: warptap report PATH... [--json] [--as hta] [--step N] [-o FILE] [-q]\n"
 	"\n"
 	"Accounts for every nanosecond of every device in the traces at PATH: files, or folders "
 	"of\n"
@@ -25,6 +26,7 @@ static const char usage_text[] =
 	"\n"
 	"  --json     the report as JSON (schema warptap.report/1)\n"
 	"  --as hta   instead, the breakdowns of HolisticTraceAnalysis, by its rules\n"
+	"  --step N   of step N alone\n"
 	"  -o FILE    write it to FILE instead of standard output\n"
 	"  --any-ratio\n"
 	"             read gzip that inflates to more than 200 times its size\n"
@@ -32,6 +34,7 @@ static const char usage_text[] =
 
 struct options {
 	int json, quiet, as_hta;
+	int64_t step; /* -1 = all */
 	const char *output;
 	char **paths;
 	int npaths;
@@ -63,6 +66,17 @@ static int parse(int argc, char **argv, struct options *ret)
 				i + 1 < argc ? "unknown view " : "a view must follow",
 				i + 1 < argc ? argv[i + 1] : "");
 			return WT_EXIT_USAGE;
+		} else if (!strcmp(a, "--step")) {
+			char *end = NULL;
+
+			errno = 0;
+			ret->step = i + 1 < argc ? strtoll(argv[i + 1], &end, 10) : -1;
+			if (errno || !end || *end || end == argv[i + 1] || ret->step < 0) {
+				fputs("warptap report: --step: a number from 0 must follow\n",
+				      stderr);
+				return WT_EXIT_USAGE;
+			}
+			i++;
 		} else if (!strcmp(a, "-o") && i + 1 < argc) {
 			ret->output = argv[++i];
 		} else if (!strcmp(a, "--help") || !strcmp(a, "-h")) {
@@ -161,6 +175,28 @@ static int wants_colour(const struct options *opt)
 	       !(term && !strcmp(term, "dumb"));
 }
 
+/* Narrows the ledger to one step. 0, 1 after saying that there is none, or -WT_E_x. */
+static int narrow(const struct options *opt, struct wt_ledger *ledger)
+{
+	struct wt_axes *axes = NULL;
+	int err = opt->step < 0 ? 0 : wt_axes_build(&axes, ledger);
+	size_t found = 0;
+
+	if (opt->step < 0 || err)
+		return err;
+	for (size_t d = 0; !err && d < ledger->ndevices; d++) {
+		const struct wt_step *s = wt_axes_step(axes, d, opt->step);
+
+		found += s != NULL;
+		err = wt_ledger_window(ledger, d, s ? s->start_ns : 0, s ? s->end_ns : 0);
+	}
+	if (!err && !found)
+		fprintf(stderr, "warptap report: no step %lld in %s: %zu steps are known\n",
+			(long long)opt->step, opt->paths[0], axes->nsteps);
+	wt_axes_free(axes);
+	return err ? err : !found;
+}
+
 static int report(const struct options *opt, const struct wt_timeline *tl)
 {
 	struct wt_ledger *ledger = NULL;
@@ -172,6 +208,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 	int err = wt_ledger_build(&ledger, tl, &diag), rc = WT_EXIT_FAILED;
 
 	err = err ? err : wt_ranks_build(&ranks, ledger, &diag);
+	err = err ? err : narrow(opt, ledger);
 	err = err ? err : wt_report_new(&r, tl, ledger, ranks);
 	if (!err && opt->as_hta)
 		err = wt_hta_build(&hta, tl);
@@ -184,9 +221,9 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 			wt_report_text(r, &text);
 		err = text.failed ? -WT_E_NOMEM : 0;
 	}
-	if (err)
+	if (err < 0)
 		complain(opt->paths[0], &diag, err);
-	else
+	else if (!err)
 		rc = write_out(opt, &text);
 	wt_strbuf_release(&text);
 	wt_report_free(r);
@@ -198,7 +235,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 
 int wt_cmd_report(int argc, char **argv)
 {
-	struct options opt = {.npaths = 0};
+	struct options opt = {.step = -1};
 	int rc = parse(argc, argv, &opt), failed = 0;
 	struct wt_timeline *tl;
 

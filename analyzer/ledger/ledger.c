@@ -134,7 +134,9 @@ struct last_on_stream {
 	int seen;
 };
 
-static int kernel_stats(const struct wt_timeline *tl, uint16_t device, struct wt_kernel_stats *ret)
+/* Of the kernels that start in [w0, w1). */
+static int kernel_stats(const struct wt_timeline *tl, uint16_t device, int64_t w0_ns, int64_t w1_ns,
+			struct wt_kernel_stats *ret)
 {
 	struct last_on_stream *last = calloc(tl->nstreams + 1, sizeof(*last));
 	int64_t reach_ns = INT64_MIN;
@@ -145,7 +147,7 @@ static int kernel_stats(const struct wt_timeline *tl, uint16_t device, struct wt
 		const struct wt_op *op = &tl->ops[i];
 		struct last_on_stream *l = &last[op->stream];
 
-		if (op->kind != WT_OP_KERNEL)
+		if (op->kind != WT_OP_KERNEL || op->start_ns < w0_ns || op->start_ns >= w1_ns)
 			continue;
 		ret->count++;
 		ret->without_launch += op->call < 0;
@@ -294,7 +296,7 @@ static int build_device(struct wt_ledger *l, struct wt_gaps *gaps, struct wt_led
 	err = wt_sweep(tl, l->families, l->bounds, gaps, tl->device_first[d->device],
 		       tl->device_first[d->device + 1], tl->holes + hole, nholes, &d->slices,
 		       &d->launch_cap_ns);
-	err = err ? err : kernel_stats(tl, d->device, &d->kernels);
+	err = err ? err : kernel_stats(tl, d->device, INT64_MIN, INT64_MAX, &d->kernels);
 	return err ? err : wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 }
 
@@ -373,4 +375,26 @@ void wt_ledger_free(struct wt_ledger *l)
 	wt_bounds_free(l->bounds);
 	wt_families_free(l->families);
 	free(l);
+}
+
+int wt_ledger_window(struct wt_ledger *l, size_t device, int64_t w0_ns, int64_t w1_ns)
+{
+	struct wt_ledger_device *d = &l->devices[device];
+
+	l->narrowed = 1;
+	d->w0_ns = w0_ns;
+	d->w1_ns = w1_ns;
+	memset(&d->kernels, 0, sizeof(d->kernels));
+	if (kernel_stats(l->tl, d->device, w0_ns, w1_ns, &d->kernels))
+		return -WT_E_NOMEM;
+	return wt_account_window(&d->slices, w0_ns, w1_ns, &d->account);
+}
+
+int wt_ledger_covers(const struct wt_ledger *l, const struct wt_op *op)
+{
+	for (size_t d = 0; l->narrowed && d < l->ndevices; d++)
+		if (l->devices[d].device == op->device)
+			return op->start_ns >= l->devices[d].w0_ns &&
+			       op->start_ns < l->devices[d].w1_ns;
+	return 1;
 }

@@ -100,6 +100,7 @@ struct wt_ledger {
 	struct wt_bounds *bounds;
 	struct wt_ledger_device *devices; /* those with records, in order of (rank, ordinal) */
 	size_t ndevices;
+	int narrowed; /* wt_ledger_window() was called */
 };
 
 /* 0, -WT_E_NOMEM, or -WT_E_CORRUPT if an account does not add up: a bug of ours, never to be normalised away. */
@@ -107,6 +108,10 @@ int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct
 /* The same with a table of families of the caller's, which the ledger then owns (also on failure; NULL: no memory). */
 int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
 			 struct wt_families *families, struct wt_diag *diag);
+/* Narrows a device (index into devices) to [w0, w1): account and kernels of that window. 0 or -WT_E_x. */
+int wt_ledger_window(struct wt_ledger *l, size_t device, int64_t w0_ns, int64_t w1_ns);
+/* Whether an operation counts: all do, but where a window was set, those that start in it. */
+int wt_ledger_covers(const struct wt_ledger *l, const struct wt_op *op);
 void wt_ledger_free(struct wt_ledger *l);
 /* Accounts for [w0, w1). 0, or -WT_E_CORRUPT if the leaves do not sum to the window. */
 int wt_account_window(const struct wt_slices *slices, int64_t w0_ns, int64_t w1_ns,

@@ -140,7 +140,7 @@ static int add_kernels(struct wt_report *r)
 		struct wt_kernel_row *row;
 		uint32_t name = op->name < nnames ? op->name : 0;
 
-		if (op->kind != WT_OP_KERNEL)
+		if (op->kind != WT_OP_KERNEL || !wt_ledger_covers(r->ledger, op))
 			continue;
 		if (!row_of[name]) {
 			if (r->nkernels == room) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # End to end: a real program on the simulated device, its trace and report held against the simulator's truth.
-$(O)/tests/e2e/join_check: tests/e2e/join_check.c $(O)/libwt_analyzer.a $(O)/libwt_proto.a
+$(O)/tests/e2e/%: tests/e2e/%.c $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(INC) -Ianalyzer $(LDFLAGS) -o $@ $< $(O)/libwt_analyzer.a $(O)/libwt_proto.a \
 		$(AN_LINK)
 
-TEST_PROGRAMS += $(O)/tests/e2e/join_check
+TEST_PROGRAMS += $(O)/tests/e2e/join_check $(O)/tests/e2e/phase_dump
