@@ -5,8 +5,7 @@
  *
  * A file is one process. Planes are told by their names: /device:GPU:N (records of CUPTI or ROCm on lines named after
  * streams; lines derived from them are no records), /device:TPU:N (modules and operations), /host:CPU and the like
- * (threads), /host:metadata (programs). Times stay as the file has them; profile_start_time, the epoch that they count
- * from in newer files, goes to the environment.
+ * (threads), /host:metadata (programs). Times count from profile_start_time where the file says so.
  *
  * Damage: a message that cannot be read is skipped and counted, the next one begins where its length says. A cut file
  * ends in a plane whose tables are gone, since protobuf writes them behind the events: such operations keep their times
@@ -82,14 +81,11 @@ static int64_t last_number(struct wt_xtext t)
 	return value;
 }
 
-void wt_xp_step_line(struct wt_xp *xp, struct wt_xplane *x, const struct wt_xline *line,
-		     int64_t plane)
+void wt_xp_step_line(struct wt_xp *xp, struct wt_xplane *x, const struct wt_xline *line)
 {
 	struct wt_wire w = wt_wire_of(line->body, line->n);
 	struct wt_xevent e;
 
-	if (xp->steps_plane >= 0 && xp->steps_plane != plane)
-		return;
 	while (wt_xline_next(x, line, &w, &e, xp->stats)) {
 		struct wt_xtext name = wt_xstats_text(xp->stats, WT_XSTAT_STEP_NAME),
 				of_meta = {"", 0};
@@ -108,7 +104,6 @@ void wt_xp_step_line(struct wt_xp *xp, struct wt_xplane *x, const struct wt_xlin
 		step.name = wt_xp_string(xp, name);
 		step.thread = wt_builder_thread(xp->b, xp->process, 0);
 		wt_xp_step(xp, &xp->device_steps, &step);
-		xp->steps_plane = plane;
 	}
 }
 
@@ -134,6 +129,16 @@ static int64_t ordinal_of(struct wt_xtext name, const char *prefix)
 	return last_number(name);
 }
 
+/*
+ * Newer files count from the start of the profile, which the task's plane tells: it puts hosts on one clock. Files with
+ * a line that begins later than half of that since the epoch count from the epoch already.
+ */
+static void set_base(struct wt_xp *xp, uint64_t start_ns)
+{
+	if (start_ns && start_ns < INT64_MAX / 2 && xp->last_line_ns < (int64_t)(start_ns / 2))
+		wt_builder_input_at(xp->b, xp->input)->base_ns = (int64_t)start_ns;
+}
+
 static void task_plane(struct wt_xp *xp, const struct wt_xplane *x)
 {
 	static const struct {
@@ -143,6 +148,7 @@ static void task_plane(struct wt_xp *xp, const struct wt_xplane *x)
 		     {WT_XSTAT_PROFILE_STOP, "profile_stop_time"}};
 	char text[32];
 
+	xp->start_ns = wt_xstats_integer(&x->stats, WT_XSTAT_PROFILE_START);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		uint64_t ns = wt_xstats_integer(&x->stats, times[i].key);
 
@@ -157,6 +163,9 @@ static void plane(struct wt_xp *xp, struct wt_xplane *x)
 	int64_t gpu = ordinal_of(x->name, "/device:GPU:"),
 		tpu = ordinal_of(x->name, "/device:TPU:");
 
+	for (size_t i = 0; i < x->nlines; i++)
+		if (x->lines[i].timestamp_ns > xp->last_line_ns)
+			xp->last_line_ns = x->lines[i].timestamp_ns;
 	if (gpu >= 0)
 		wt_xp_gpu(xp, x, gpu);
 	else if (tpu >= 0)
@@ -209,10 +218,39 @@ static void field(struct wt_xp *xp, const struct wt_xspace *xs, const struct wt_
 	}
 }
 
+static int by_step(const void *pa, const void *pb)
+{
+	const struct wt_xstep *a = pa, *b = pb;
+
+	if (a->step != b->step)
+		return a->step < b->step ? -1 : 1;
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+/* Each device has a line of steps. Those of one number that overlap are one, from the first start to the last end. */
+static void join_steps(struct wt_xsteps *s)
+{
+	size_t n = 0;
+
+	if (s->n)
+		qsort(s->rows, s->n, sizeof(*s->rows), by_step);
+	for (size_t i = 0; i < s->n; i++) {
+		struct wt_xstep *last = n ? &s->rows[n - 1] : NULL;
+
+		if (!last || last->step != s->rows[i].step || s->rows[i].start_ns >= last->end_ns)
+			s->rows[n++] = s->rows[i];
+		else if (s->rows[i].end_ns > last->end_ns)
+			last->end_ns = s->rows[i].end_ns;
+	}
+	s->n = n;
+}
+
+/* Steps as devices saw them, else as the host marked them. */
 static void emit_steps(struct wt_xp *xp)
 {
 	const struct wt_xsteps *s = xp->device_steps.n ? &xp->device_steps : &xp->host_steps;
 
+	join_steps(&xp->device_steps);
 	for (size_t i = 0; i < s->n; i++)
 		wt_builder_range(xp->b, &(struct wt_range){.start_ns = s->rows[i].start_ns,
 							   .end_ns = s->rows[i].end_ns,
@@ -319,7 +357,6 @@ static int read_xplane(struct wt_source *src, struct wt_builder *b, uint32_t inp
 	xp->b = b;
 	xp->input = input;
 	xp->process = wt_builder_process(b, input, 0);
-	xp->steps_plane = -1;
 	xp->instruction_keys.words = 2;
 	wt_xhlo_init(&xp->hlo, b);
 	wt_xspace_init(xs, src);
@@ -327,6 +364,7 @@ static int read_xplane(struct wt_source *src, struct wt_builder *b, uint32_t inp
 		field(xp, xs, &f, &damage);
 	wt_xp_resolve(xp);
 	emit_steps(xp);
+	set_base(xp, xp->start_ns);
 	notes(xp);
 	rc = outcome(xp, xs, &damage, diag);
 	wt_xspace_release(xs);

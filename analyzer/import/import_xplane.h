@@ -57,8 +57,9 @@ struct wt_xp {
 	struct wt_xpending *pending;
 	size_t npending, pending_room;
 	struct wt_xsteps device_steps, host_steps;
-	int64_t steps_plane; /* of which device plane device_steps are; -1 = none yet */
-	uint64_t nameless;   /* device operations whose name the file no longer has */
+	uint64_t start_ns;    /* profile_start_time; 0 = not said */
+	int64_t last_line_ns; /* the latest of the lines' time stamps */
+	uint64_t nameless;    /* device operations whose name the file no longer has */
 	uint64_t untimed, aggregated, sparse_planes;
 	int error; /* -WT_E_NOMEM, -WT_E_LIMIT */
 };
@@ -86,9 +87,8 @@ uint32_t wt_xp_string(struct wt_xp *xp, struct wt_xtext text);
 /* As a kernel of that instruction is named: '.' and '-' become '_'. */
 uint32_t wt_xp_symbol(struct wt_xp *xp, struct wt_xtext name);
 void wt_xp_step(struct wt_xp *xp, struct wt_xsteps *steps, const struct wt_xstep *step);
-/* Line of steps on a device: the first device that has any speaks for all. */
-void wt_xp_step_line(struct wt_xp *xp, struct wt_xplane *x, const struct wt_xline *line,
-		     int64_t plane);
+/* A line of steps on a device. */
+void wt_xp_step_line(struct wt_xp *xp, struct wt_xplane *x, const struct wt_xline *line);
 /* The key under which a launch by the host and the module it started meet. */
 uint64_t wt_xp_flow(const struct wt_xstats *s, enum wt_xstat type, enum wt_xstat id);
 

@@ -330,6 +330,6 @@ void wt_xp_gpu(struct wt_xp *xp, struct wt_xplane *x, int64_t ordinal)
 		if (is_stream(&x->lines[i]))
 			stream_line(xp, x, &x->lines[i], device);
 		else if (wt_xtext_is(x->lines[i].name, "Steps"))
-			wt_xp_step_line(xp, x, &x->lines[i], ordinal);
+			wt_xp_step_line(xp, x, &x->lines[i]);
 	}
 }

@@ -381,7 +381,7 @@ void wt_xp_tpu(struct wt_xp *xp, struct wt_xplane *x, int64_t ordinal)
 		wait_line(&t, line);
 	line = line_of(x, "Steps");
 	if (line)
-		wt_xp_step_line(xp, x, line, ordinal);
+		wt_xp_step_line(xp, x, line);
 	free(t.modules);
 	free(t.rows);
 }

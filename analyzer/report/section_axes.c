@@ -100,12 +100,33 @@ static int account_of(const struct wt_report *r, const struct wt_step *s, struct
 				 ret);
 }
 
+/* A recording without any device still has the steps that its host marked. */
+static void steps_alone(const struct wt_report *r, struct wt_jout *j)
+{
+	for (size_t i = 0; i < r->tl->nranges; i++) {
+		const struct wt_range *s = &r->tl->ranges[i];
+
+		if (s->kind != WT_RANGE_STEP || s->end_ns <= s->start_ns)
+			continue;
+		wt_jout_open(j, NULL, '{');
+		wt_jout_int(j, "step", s->step);
+		wt_jout_string(j, "name", wt_timeline_string(r->tl, s->name));
+		wt_jout_count(j, "rank", r->tl->processes[s->process].rank);
+		wt_jout_null(j, "device");
+		wt_jout_int(j, "start_ns", s->start_ns);
+		wt_jout_int(j, "window_ns", s->end_ns - s->start_ns);
+		wt_jout_close(j, '}');
+	}
+}
+
 /* A step's account is of its window on the device, see axes.h. */
 void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
 {
 	const struct wt_axes *x = r->axes;
 
 	wt_jout_open(j, "steps", '[');
+	if (!r->ledger->ndevices)
+		steps_alone(r, j);
 	for (size_t i = 0; i < x->nsteps; i++) {
 		const struct wt_step *s = &x->steps[i];
 		struct wt_account a;

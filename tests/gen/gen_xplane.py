@@ -224,8 +224,9 @@ class Scene:
                 self.op(d, t, barrier, "spin")
                 p.event(lines["XLA TraceMe"], "dependency-wait", t, 78)
                 t += barrier
-                op("XLA Ops", f"%infeed = ({hbm}, token[]) infeed(token[] %t)", "infeed", "copy", dur(), kernel=False,
-                   category="infeed", where="infeed")
+                if not o.no_feeds:
+                    op("XLA Ops", f"%infeed = ({hbm}, token[]) infeed(token[] %t)", "infeed", "copy", dur(), kernel=False,
+                       category="infeed", where="infeed")
                 loop, copies = t, dur() + dur()
                 start = f"%copy-start = ({cpu}, {hbm}, u32[]{{:S(2)}}) copy-start({hbm} %p)"
                 op("Async XLA Ops", start, "async-copy", "copy", copies, kernel=False, category="copy-start", where="off",
@@ -243,8 +244,9 @@ class Scene:
                     p.event(lines["XLA Ops"], "%while.1 = () while()", loop, t - loop, kind_stats=stats("while", ""))
                 done = f"%copy-done = {cpu} copy-done(({cpu}, {hbm}, u32[]{{:S(2)}}) %copy-start)"
                 op("XLA Ops", done, "copy-done", "copy", dur(), kernel=False, category="copy-done", where="off")
-                op("XLA Ops", f"%outfeed = token[] outfeed({hbm} %a)", "outfeed", "copy", dur(), kernel=False,
-                   category="outfeed", where="outfeed")
+                if not o.no_feeds:
+                    op("XLA Ops", f"%outfeed = token[] outfeed({hbm} %a)", "outfeed", "copy", dur(), kernel=False,
+                       category="outfeed", where="outfeed")
                 p.event(lines["XLA Modules"], "jit_step(99)", at, t - at, run_id=run, _ct=12, _c=flow)
                 p.event(lines["Steps"], str(step), at, t - at)
                 end = t
@@ -314,7 +316,7 @@ def main():
     p.add_argument("-o", "--out")
     for flag, what in (("command-buffers", "kernels run inside CUDA graphs"), ("derived", "lines made afterwards"),
                        ("meta-first", "tables before lines"), ("sparse", "planes of SparseCores"),
-                       ("absurd", "a length of an exabyte"), ("as-text", "through a conversion to UTF-8"),
+                       ("no-feeds", "neither infeed nor outfeed"), ("absurd", "a length of an exabyte"), ("as-text", "through a conversion to UTF-8"),
                        ("truth", "print the exact sweep")):
         p.add_argument("--" + flag, action="store_true", help=what)
     scene = Scene(p.parse_args())
