@@ -22,6 +22,7 @@ struct spans {
 	size_t n;
 	enum wt_step_source source;
 	uint8_t grade;
+	uint8_t on_device; /* the spans are the device's own steps: no launches are asked */
 };
 
 static int by_start(const void *pa, const void *pb)
@@ -60,6 +61,7 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 	const struct wt_timeline *tl = a->ledger->tl;
 
 	ret->n = 0;
+	ret->on_device = 0;
 	if (!(a->ranges.kinds & (WT_KIND_BIT(STEP) | WT_KIND_BIT(NO_WORK))))
 		return 0;
 	ret->rows = malloc((tl->nranges + 1) * sizeof(*ret->rows));
@@ -79,6 +81,7 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 			.partial = (uint8_t)is_cut(tl, r),
 			.phase = (uint8_t)wt_engine_phase(wt_timeline_string(tl, r->name)),
 		};
+		ret->on_device |= r->on_device;
 		ret->n++;
 	}
 	drop_overlaps(ret);
@@ -199,14 +202,14 @@ static void measure(const struct wt_axes *a, const struct wt_launches *l, const 
 		e[i] = (struct extent){INT64_MIN, INT64_MAX, INT64_MIN, 0};
 	for (size_t i = 0; i < l->n; i++) {
 		const struct wt_op *op = &ops[l->rows[i].op];
-		size_t k = span_at(s, l->rows[i].at_ns);
+		size_t k = span_at(s, s->on_device ? op->start_ns : l->rows[i].at_ns);
 
 		while (next < s->n && s->rows[next].start_ns <= l->rows[i].at_ns)
 			next++;
 		if (op->device != device || op->flags & WT_OP_UNTIMED)
 			continue;
 		if (k == SIZE_MAX) {
-			if (op->end_ns > e[next].before_ns)
+			if (!s->on_device && op->end_ns > e[next].before_ns)
 				e[next].before_ns = op->end_ns;
 			continue;
 		}
@@ -262,6 +265,10 @@ static int on_device(struct wt_axes *a, const struct wt_launches *l, const struc
 			continue;
 		/* Nothing was launched before: its first operation begins it. */
 		step.start_ns = done_ns == INT64_MIN ? e[i].first_ns : done_ns;
+		if (s->on_device) {
+			step.start_ns = r->start_ns;
+			step.end_ns = r->end_ns;
+		}
 		if (step.start_ns > step.end_ns)
 			step.start_ns = step.end_ns;
 		done_ns = step.end_ns;

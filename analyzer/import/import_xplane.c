@@ -258,7 +258,9 @@ static void emit_steps(struct wt_xp *xp)
 							   .thread = s->rows[i].thread,
 							   .step = s->rows[i].step,
 							   .process = xp->process,
-							   .kind = WT_RANGE_STEP});
+							   .kind = WT_RANGE_STEP,
+							   .marked = 1,
+							   .on_device = s == &xp->device_steps});
 }
 
 static void notes(struct wt_xp *xp)
