@@ -178,7 +178,7 @@ static int32_t part_of_seat(const struct wt_ranks *r, const struct wt_matches *m
 		       : -1;
 }
 
-/* When a seat was done with the operation before instance i of its communicator; its window's start if there is none. */
+/* When a seat was done with the operation before instance i of its communicator; else its window's start. */
 static int64_t before(const struct blamer *b, const struct wt_matches *m, uint32_t i,
 		      const struct wt_part *p)
 {

@@ -68,7 +68,7 @@ static double slope_of(const struct wt_clock_sample *s, size_t n, int64_t *scrat
 {
 	size_t buckets = n / 2 < BUCKETS ? n / 2 : BUCKETS, nslopes = 0;
 	int64_t at[BUCKETS], diff[BUCKETS];
-	double slopes[BUCKETS * BUCKETS / 2];
+	double slopes[BUCKETS * BUCKETS / 2] = {0};
 
 	for (size_t k = 0; k < buckets; k++) {
 		size_t from = n * k / buckets, to = n * (k + 1) / buckets;

@@ -68,8 +68,8 @@ static int cut_idle(struct cutter *k, const struct wt_slice *s, const struct wt_
 }
 
 /*
- * Whether what follows slice i, the last exposed one of a run, had to wait for it: compute that was queued and starts at
- * once (on the same stream also while the collective's kernel still winds down), or a host that wakes up.
+ * Whether what follows slice i, the last exposed one of a run, had to wait for it: compute that was queued and starts
+ * at once (on the same stream also while the collective's kernel still winds down), or a host that wakes up.
  */
 static int blocks(const struct cutter *k, size_t i)
 {

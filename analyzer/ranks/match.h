@@ -85,7 +85,7 @@ struct wt_matches {
 /* Sets instance, why and (for the fallback) key, num and flags of every part. 0 or -WT_E_NOMEM. */
 int wt_match(struct wt_part *parts, size_t n, struct wt_matches *ret);
 void wt_matches_release(struct wt_matches *m);
-/* 1 for operations whose every rank ends when all have come: what their ends say of clocks, and their lengths of waits. */
+/* 1 for operations whose every rank ends when all have come: their ends tell of clocks, their lengths of waits. */
 int wt_match_syncs(uint8_t op);
 
 #endif

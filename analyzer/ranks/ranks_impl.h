@@ -8,7 +8,7 @@
 #include "ranks/ranks.h"
 
 int wt_ranks_collect(struct wt_ranks *r); /* collect.c: seats, parts of recorded collectives */
-int wt_ranks_clocks(struct wt_ranks *r);  /* align.c */
+int wt_ranks_clocks(struct wt_ranks *r);  /* rank_clocks.c */
 int wt_ranks_families(struct wt_ranks *r,
 		      struct wt_ledger *l);		   /* collect.c: kernels without records */
 int wt_ranks_waits(struct wt_ranks *r);			   /* waits.c: collectives */
@@ -19,7 +19,7 @@ int wt_ranks_blame(struct wt_ranks *r, const struct wt_ledger *l); /* blame.c */
 /* scores.c; windows sorted by (process, start), numbers from 0 per step */
 int wt_ranks_scores(struct wt_ranks *r, const struct wt_rank_window *windows,
 		    const uint32_t *numbers, size_t n, uint32_t nnumbers);
-/* steps.c: the index of the window that holds a moment of a process, SIZE_MAX outside all. */
+/* rank_steps.c: the index of the window that holds a moment of a process, SIZE_MAX outside all. */
 size_t wt_rank_window_at(const struct wt_rank_window *windows, size_t n, uint16_t process,
 			 int64_t ns);
 

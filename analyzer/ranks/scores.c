@@ -3,10 +3,10 @@
  * How late each seat is, robustly. A window is a step where steps are known, else one matched operation; in it a seat's
  * lateness is how much less it waited than the median of the others did (arrivals before a common end: no clock is
  * needed), summed over the window's operations. The scale is 1.4826 times the median absolute deviation of a seat's
- * lateness from its own median, over all windows and seats, and at least the residual of the clocks and a microsecond:
- * what is late by the same amount each time stands out, what is late by chance does not. Persistent: a score above 3.5 in
- * at least half of 20 windows or more. Rotating: nobody is, and in half of the windows another seat is latest than in the
- * window before.
+ * lateness from its own median, over all windows and seats, and at least the residual of the clocks and a
+ * microsecond: what is late by the same amount each time stands out, what is late by chance does not. Persistent: a
+ * score above 3.5 in at least half of 20 windows or more. Rotating: nobody is, and in half of the windows another seat
+ * is latest than in the window before.
  */
 #include <stdlib.h>
 #include <string.h>

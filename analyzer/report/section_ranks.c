@@ -103,24 +103,43 @@ static int cmp_culprit(const void *pa, const void *pb)
 	return (x->largest > y->largest) - (x->largest < y->largest);
 }
 
+static int cmp_group(const void *pa, const void *pb)
+{
+	const struct wt_blame *x = *(const struct wt_blame *const *)pa,
+			      *y = *(const struct wt_blame *const *)pb;
+
+	if (x->culprit != y->culprit)
+		return x->culprit < y->culprit ? -1 : 1;
+	if (x->leaf != y->leaf)
+		return x->leaf - y->leaf;
+	if (x->comm != y->comm)
+		return x->comm < y->comm ? -1 : 1;
+	return (x->waiter > y->waiter) - (x->waiter < y->waiter);
+}
+
 static size_t culprits(const struct wt_ranks *k, struct culprit *ret)
 {
+	const struct wt_blame **order = malloc((k->nblames + 1) * sizeof(const struct wt_blame *));
 	size_t n = 0;
 
-	for (size_t i = 0; i < k->nblames; i++) {
-		const struct wt_blame *b = &k->blames[i];
-		size_t at = 0;
+	for (size_t i = 0; order && i < k->nblames; i++)
+		order[i] = &k->blames[i];
+	if (order && k->nblames)
+		qsort(order, k->nblames, sizeof(const struct wt_blame *), cmp_group);
+	for (size_t i = 0; order && i < k->nblames; i++) {
+		const struct wt_blame *b = order[i], *before = i ? order[i - 1] : NULL;
 
-		while (at < n &&
-		       !(ret[at].largest->culprit == b->culprit &&
-			 ret[at].largest->leaf == b->leaf && ret[at].largest->comm == b->comm))
-			at++;
-		if (at == n)
-			ret[n++] = (struct culprit){.largest = b};
-		ret[at].wait_ns += b->wait_ns;
-		ret[at].times += b->times;
-		ret[at].waiters++;
+		if (!before || before->culprit != b->culprit || before->leaf != b->leaf ||
+		    before->comm != b->comm)
+			ret[n++] = (struct culprit){.largest = b, .waiters = 1};
+		else
+			ret[n - 1].waiters += before->waiter != b->waiter;
+		ret[n - 1].wait_ns += b->wait_ns;
+		ret[n - 1].times += b->times;
+		if (b->wait_ns > ret[n - 1].largest->wait_ns)
+			ret[n - 1].largest = b;
 	}
+	free(order);
 	if (n)
 		qsort(ret, n, sizeof(*ret), cmp_culprit);
 	return n;
@@ -258,9 +277,11 @@ static void one_comm_text(const struct wt_report *r, const struct wt_rank_comm *
 					     : "");
 		wt_text_span(out, c->transfer_ns);
 		if (c->referred_ns) {
-			wt_strbuf_adds(out, " (");
+			wt_strbuf_adds(out, " (of ");
+			wt_text_span(out, c->referred_ns);
+			wt_strbuf_adds(out, " that has a reference, the reference is ");
 			wt_text_percent(out, c->ideal_ns, c->referred_ns);
-			wt_strbuf_adds(out, " of it at reference bandwidth)");
+			wt_strbuf_addc(out, ')');
 		} else {
 			wt_strbuf_adds(out, " (no reference for it)");
 		}
