@@ -476,7 +476,7 @@ static int loads(const struct wt_gaps *g, const struct wt_op *op)
 	const struct wt_call *c = &g->tl->calls[op->call];
 
 	return op->kind == WT_OP_KERNEL && c->kind == WT_CALL_LAUNCH &&
-	       g->calls.first_launch[op->name] == op->call &&
+	       g->calls.is_first_launch[op->call] &&
 	       (c->end_ns - c->start_ns) / LOAD_FACTOR > g->calls.launch_ns;
 }
 

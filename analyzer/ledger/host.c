@@ -168,18 +168,46 @@ static int match_ops(struct wt_host *h)
 	return 0;
 }
 
-/* How long launches take here, and which call launched a kernel of each name first. */
+/* Each process loads a kernel itself, at its first launch. */
+static int find_first_launches(struct wt_host *h)
+{
+	const struct wt_timeline *tl = h->tl;
+	struct wt_map firsts = {.count = 0};
+	int err = 0;
+
+	h->is_first_launch = calloc(tl->ncalls + 1, 1);
+	if (!h->is_first_launch)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->nops && !err; i++) {
+		const struct wt_op *op = &tl->ops[i];
+		uint32_t *first;
+		int isnew;
+
+		if (op->kind != WT_OP_KERNEL || op->call < 0)
+			continue;
+		first = wt_map_slot(&firsts, (uint64_t)op->process << 32 | op->name,
+				    (uint32_t)op->call, &isnew);
+		if (!first) {
+			err = -WT_E_NOMEM;
+		} else if (isnew || tl->calls[op->call].start_ns < tl->calls[*first].start_ns) {
+			h->is_first_launch[*first] = 0;
+			h->is_first_launch[op->call] = 1;
+			*first = (uint32_t)op->call;
+		}
+	}
+	wt_map_release(&firsts);
+	return err;
+}
+
+/* How long launches take here. */
 static int learn_launches(struct wt_host *h)
 {
 	const struct wt_timeline *tl = h->tl;
 	int64_t *took_ns = malloc((tl->ncalls + 1) * sizeof(*took_ns));
-	size_t n = 0, nnames = wt_timeline_nstrings(tl);
+	size_t n = 0;
 
-	h->first_launch = malloc((nnames + 1) * sizeof(*h->first_launch));
-	if (!took_ns || !h->first_launch) {
-		free(took_ns);
+	if (!took_ns)
 		return -WT_E_NOMEM;
-	}
 	for (size_t i = 0; i < tl->ncalls; i++)
 		if (tl->calls[i].kind == WT_CALL_LAUNCH)
 			took_ns[n++] = tl->calls[i].end_ns - tl->calls[i].start_ns;
@@ -188,22 +216,14 @@ static int learn_launches(struct wt_host *h)
 		h->launch_ns = took_ns[(n - 1) / 2];
 	}
 	free(took_ns);
-	memset(h->first_launch, 0xff, (nnames + 1) * sizeof(*h->first_launch)); /* -1 */
-	for (size_t i = 0; i < tl->nops; i++) {
-		const struct wt_op *op = &tl->ops[i];
-		int32_t *first = &h->first_launch[op->name < nnames ? op->name : 0];
-
-		if (op->kind == WT_OP_KERNEL && op->call >= 0 &&
-		    (*first < 0 || tl->calls[op->call].start_ns < tl->calls[*first].start_ns))
-			*first = op->call;
-	}
 	return 0;
 }
 
 int wt_host_init(struct wt_host *h, const struct wt_timeline *tl)
 {
 	h->tl = tl;
-	if (match_ops(h) || learn_launches(h) || build_index(h, &h->by_thread, 1, is_call) ||
+	if (match_ops(h) || learn_launches(h) || find_first_launches(h) ||
+	    build_index(h, &h->by_thread, 1, is_call) ||
 	    build_index(h, &h->blocking_thread, 1, is_blocking) ||
 	    build_index(h, &h->blocking, 0, is_blocking) || build_index(h, &h->syncs, 0, is_sync) ||
 	    build_index(h, &h->unmatched, 0, is_unmatched))
@@ -221,7 +241,7 @@ void wt_host_release(struct wt_host *h)
 	free(h->loose);
 	free(h->first_op_ns);
 	free(h->last_op_ns);
-	free(h->first_launch);
+	free(h->is_first_launch);
 }
 
 size_t wt_host_at(const struct wt_host *h, const struct wt_call_index *x, size_t group,

@@ -29,8 +29,9 @@ struct wt_host {
 		unmatched; /* by process: work issued for which no operation is recorded */
 	uint8_t *loose; /* per process: some of its records hang on no call, see is_unmatched() */
 	int64_t *first_op_ns, *last_op_ns; /* per call: of its operations; INT64_MAX/MIN = none */
-	int32_t *first_launch;		   /* per name: the first call that launched it; -1 */
-	int64_t launch_ns;		   /* median length of a launch call */
+	uint8_t *
+		is_first_launch; /* per call: the first of its process that launched a kernel of this name */
+	int64_t launch_ns; /* median length of a launch call */
 };
 
 /* h is all zero. 0 or -WT_E_NOMEM; wt_host_release() in both cases. */

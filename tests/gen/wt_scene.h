@@ -66,8 +66,10 @@ struct wt_scene {
 	uint32_t
 		edge; /* calls before the end of that whose records came: kinds come on one by one */
 	int foreign;  /* from then on, device records are on a clock that counts ticks */
-	int step_clock; /* REALTIME is set forward by a second in the middle */
-	int32_t rank;
+	int step_clock;	     /* REALTIME is set forward by a second in the middle */
+	int32_t rank, world; /* world: 0 = two, if there is a rank */
+	uint8_t device;	     /* of the job: 0, 1, ... */
+	uint64_t skew_ns;    /* of REALTIME */
 	/* What it is. */
 	struct wt_scene_call *call;
 	uint32_t n;
@@ -87,7 +89,8 @@ static inline uint64_t sc_tsc(uint64_t ns)
 /* REALTIME at a moment of the scene. */
 static inline uint64_t sc_real(const struct wt_scene *s, uint64_t ns)
 {
-	return SC_REAL0 + ns + (s->step_clock && ns >= s->now_ns / 2 ? 1000000000u : 0);
+	return SC_REAL0 + s->skew_ns + ns +
+	       (s->step_clock && ns >= s->now_ns / 2 ? 1000000000u : 0);
 }
 
 /* The clock of a call's device records: ticks, after the pause of a scene that says so. */
@@ -324,10 +327,11 @@ static inline void sc_write_header(struct wt_scene *s, uint64_t segment)
 	m.host = (char *)"testhost";
 	m.agent_version = (char *)"0.1.0";
 	m.rank = s->rank;
-	m.world = s->rank >= 0 ? 2 : 0;
+	m.world = s->rank < 0 ? 0 : s->world ? s->world : 2;
 	m.tsc_hz = SC_HZ;
 	m.program = (char *)"train";
 	d.name = (char *)"NVIDIA H100 80GB HBM3";
+	uuid[15] = (uint8_t)('0' + s->device);
 	d.uuid = (ProtobufCBinaryData){16, uuid};
 	d.sm_count = 132;
 	d.cc = 90;
@@ -421,6 +425,7 @@ static inline void sc_write_comms(struct wt_scene *s)
 	SC_COL(m, rank, uint32_t, 0);
 	m.rank[0] = s->rank >= 0 ? (uint32_t)s->rank : 0;
 	SC_COL(m, nranks, uint32_t, 2);
+	m.nranks[0] = s->world ? (uint32_t)s->world : 2;
 	SC_EMIT(s, COMMS, &m);
 	g.exec = 1;
 	g.revision = 1;
