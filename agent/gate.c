@@ -104,7 +104,7 @@ static struct route route(uint32_t id, void *handle, void *p)
 
 	if (p && wt_is_ours(p))
 		r.p = has_real(id) ? p : NULL;
-	else if (p && wt_agent_enabled)
+	else if (p && wt_agent_is_on())
 		r.p = by_name(id, handle, p);
 	errno = saved;
 	return r;
@@ -262,7 +262,7 @@ static void *pick(const char *symbol, void *p, uint32_t version, cuuint64_t flag
 {
 	uint32_t id, family = 0;
 
-	if (!wt_agent_enabled || !*symbol || wt_real_init())
+	if (!wt_agent_is_on() || !*symbol || wt_real_init())
 		return p;
 	fill_slots();
 	for (uint32_t i = 1; i < WT_ID_END && !family; i++)

@@ -34,6 +34,7 @@
 #include "trace.pb-c.h"
 
 int wt_agent_enabled;
+_Atomic int wt_agent_loaded;
 _Atomic int wt_agent_started;
 
 static pid_t
@@ -215,13 +216,24 @@ static int make_level_word(void)
 	return 0;
 }
 
-static __attribute__((constructor)) void load(void)
+/* The constructor, or sooner: a library loaded beside us may ask for the driver in a constructor that runs before ours. */
+int wt_agent_load(void)
 {
+	static atomic_flag once = ATOMIC_FLAG_INIT;
 	int saved = errno;
 
-	wt_real_init();
-	wt_config_read();
-	if (wt_config.dir[0] && !getauxval(AT_SECURE) && !make_level_word())
-		wt_agent_enabled = 1;
+	if (!atomic_flag_test_and_set(&once)) {
+		wt_real_init();
+		wt_config_read();
+		if (wt_config.dir[0] && !getauxval(AT_SECURE) && !make_level_word())
+			wt_agent_enabled = 1;
+		atomic_store(&wt_agent_loaded, 1);
+	}
 	errno = saved;
+	return wt_agent_enabled;
+}
+
+static __attribute__((constructor)) void load(void)
+{
+	wt_agent_load();
 }

@@ -10,13 +10,22 @@ void wt_agent_start(void);
 /* Last chance to write, bounded by WARPTAP_EXIT_MS. From the exit handlers and _exit; once; nothing in children. */
 void wt_agent_exit(void);
 
-/* 1: settings ask for a trace (WARPTAP_DIR). 0: gates stay shut and nothing ever starts. */
+/* Reads the settings, once; returns wt_agent_enabled. */
+int wt_agent_load(void);
+/* 1: settings ask for a trace (WARPTAP_DIR). 0: gates stay shut and nothing ever starts. Asked by wt_agent_is_on(). */
 extern int wt_agent_enabled;
+extern _Atomic int wt_agent_loaded;
 extern _Atomic int wt_agent_started; /* 1 also where starting failed: it is tried once */
+
+static inline int wt_agent_is_on(void)
+{
+	return atomic_load_explicit(&wt_agent_loaded, memory_order_acquire) ? wt_agent_enabled
+									    : wt_agent_load();
+}
 
 static inline int wt_agent_may_wake(void)
 {
-	return wt_agent_enabled && !atomic_load_explicit(&wt_agent_started, memory_order_relaxed);
+	return wt_agent_is_on() && !atomic_load_explicit(&wt_agent_started, memory_order_relaxed);
 }
 
 #endif

@@ -71,6 +71,16 @@ SIMGPU_DEVICES=2
 SIMGPU_SCENARIO=$T/my.scenario
 SIMGPU_TRUTH=$T/sim" ] || die "--sim"
 
+# Preloaded, the simulated runtime looks for the driver in a constructor that may run before the agent's.
+WARPTAP_CUPTI=1 run 0 -q -o pre --sim h100,preload -- "$B/tests/cli/sim_cudart"
+launched=$(awk -F'\t' '$1 == "op" && $2 == "kernel" && !$7' pre/truth.*.tsv | wc -l)
+"$B/warptap" report --json pre >pre.json
+python3 - "$launched" <<'P' || die "preload: launches passed the agent by"
+import json, sys
+c = json.load(open("pre.json"))["completeness"]
+assert c["share"] == 1.0 and c["counted"]["launch"] == int(sys.argv[1]) > 0, c
+P
+
 # Wrong usage.
 run 1 -o my.scenario true; grep -q 'my.scenario is there and is not a folder' err || die "not a folder"
 run 2; grep -q 'no command' err || die "no command"
