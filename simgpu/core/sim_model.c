@@ -221,7 +221,23 @@ struct sim_kernel_model sim_model_of(const char *name)
 		/* What the scenario says of kernels in general goes before a guess from the name. */
 		.default_ns = sim_scenario_get("model.kernel")
 				      ? sim_settings.kernel_ns
-				      : sim_family_ns(name, sim_settings.kernel_ns)};
+				      : sim_family_ns(name, sim_settings.kernel_ns),
+		.thread_bytes =
+			sim_scenario_get("model.kernel") ? 0 : sim_family_thread_bytes(name)};
+}
+
+void sim_model_widen(struct sim_kernel_model *m, double threads)
+{
+	double bytes = threads * (double)m->thread_bytes;
+	const struct sim_cost cost = {.kind = SIM_COST_ELEMENTWISE,
+				      .bytes = bytes < 1e18 ? (uint64_t)bytes : (uint64_t)1e18};
+	int64_t ns;
+
+	if (!m->thread_bytes)
+		return;
+	ns = sim_roofline_ns(&cost, sim_settings.device);
+	if (ns > m->default_ns)
+		m->default_ns = ns;
 }
 
 int64_t sim_model_kernel_ns(const struct sim_kernel_model *m, int64_t base_ns, int rendezvous,

@@ -16,6 +16,7 @@ struct sim_kernel_model {
 	int64_t duration_ns; /* < 0: no pattern of the scenario matched */
 	int32_t jitter_pct;
 	int64_t default_ns; /* where nobody knows better; 0: sim_settings.kernel_ns */
+	int64_t thread_bytes; /* default_ns is the least: bandwidth bounds a grid of many threads; 0 = not known */
 };
 
 struct sim_settings {
@@ -31,6 +32,8 @@ extern struct sim_settings sim_settings;
 int sim_model_load(char *err, size_t err_bytes);
 int64_t sim_model_rank(void); /* of this process; -1 = unknown: the device index stands in */
 struct sim_kernel_model sim_model_of(const char *kernel_name);
+/* For a grid of so many threads: default_ns, or what their bytes take. */
+void sim_model_widen(struct sim_kernel_model *m, double threads);
 /* base_ns < 0: the model's default. A rendezvous kernel is not slowed by the straggler: its link is shared. */
 int64_t sim_model_kernel_ns(const struct sim_kernel_model *m, int64_t base_ns, int rendezvous,
 			    uint32_t device, uint64_t stream_key, uint64_t op_number);

@@ -25,5 +25,7 @@ int64_t sim_collective_ns(enum sim_collective op, int ranks, uint64_t bytes,
 			  const struct sim_device_type *device);
 /* Of a kernel about which only the name is known: a fixed guess for its family; fallback_ns where it has none. */
 int64_t sim_family_ns(const char *kernel_name, int64_t fallback_ns);
+/* What one of its threads reads and writes, at a guess; 0 where its grid does not tell the work. */
+int64_t sim_family_thread_bytes(const char *kernel_name);
 
 #endif

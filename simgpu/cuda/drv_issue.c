@@ -125,14 +125,27 @@ int64_t drv_kernel_base_ns(const struct drv_task *t, uint32_t device)
 	return sim->duration_ns(sim->arg, &l);
 }
 
+static double threads_of(const struct drv_kernel *k)
+{
+	double n = 1;
+
+	for (int i = 0; i < 3; i++)
+		n *= (double)k->grid[i] * k->block[i];
+	return n;
+}
+
 int64_t drv_duration(const struct drv_task *t, int64_t base_ns, uint32_t device, uint64_t key,
 		     uint64_t number)
 {
 	switch (t->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL: {
 		const struct CUfunc_st *f = t->kernel.f;
-		int64_t ns = sim_model_kernel_ns(&f->model, base_ns, f->sim && f->sim->poll, device,
-						 key, number);
+		struct sim_kernel_model m = f->model;
+		int64_t ns;
+
+		if (base_ns < 0)
+			sim_model_widen(&m, threads_of(&t->kernel));
+		ns = sim_model_kernel_ns(&m, base_ns, f->sim && f->sim->poll, device, key, number);
 		/* A rendezvous is bound by the link, not by the device's clock. */
 		return f->sim && f->sim->poll ? ns : sim_fault_throttle(ns, device, sim_now_ns());
 	}
