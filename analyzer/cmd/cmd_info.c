@@ -13,6 +13,7 @@
 #include "cmd/info_packet.h"
 #include "import/importer.h"
 #include "proto/frame.h"
+#include "trace/convert.h"
 
 #define WIDTH 160
 #define TYPES 48 /* field numbers of Packet's bodies are below */
@@ -133,6 +134,13 @@ static void print_header(const struct content *c)
 		printf("  job        not known: no header packet\n");
 		return;
 	}
+	for (size_t i = 0; i < h->n_settings; i++) {
+		if (strcmp(h->settings[i]->key, WT_CONVERTED_FROM))
+			continue;
+		printf("  converted  from %s, format 1.%u; %s\n", h->settings[i]->value, h->minor,
+		       c->end ? "whole" : "its end is missing");
+		return;
+	}
 	printf("  job        %s, pid %" PRIu64 " on %s", h->program[0] ? h->program : "(no name)",
 	       h->pid, h->host[0] ? h->host : "(no name)");
 	if (h->rank >= 0)
@@ -192,25 +200,82 @@ static void print_damage(const struct content *c)
 		       c->seq_lost, c->bad);
 }
 
-static void print_timeline(const struct wt_timeline *tl)
+static void print_ops(const struct wt_timeline *tl)
 {
+	size_t n[4] = {0}, untimed = 0, graph = 0, unlaunched = 0;
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
 	for (size_t i = 0; i < tl->nops; i++) {
-		if (tl->ops[i].flags & WT_OP_UNTIMED)
+		const struct wt_op *op = &tl->ops[i];
+
+		n[op->kind >= WT_OP_KERNEL && op->kind <= WT_OP_GRAPH ? op->kind - WT_OP_KERNEL
+								      : 0]++;
+		graph += (op->flags & WT_OP_GRAPH_NODE) != 0;
+		unlaunched += op->call < 0;
+		untimed += op->flags & WT_OP_UNTIMED;
+		if (op->flags & WT_OP_UNTIMED)
 			continue;
-		if (tl->ops[i].start_ns < first)
-			first = tl->ops[i].start_ns;
-		if (tl->ops[i].end_ns > last)
-			last = tl->ops[i].end_ns;
+		first = op->start_ns < first ? op->start_ns : first;
+		last = op->end_ns > last ? op->end_ns : last;
 	}
-	printf("\n  timeline   %zu devices, %zu streams, %zu device operations, %zu host calls, "
-	       "%zu "
-	       "collectives, %zu ranges\n",
-	       tl->ndevices, tl->nstreams, tl->nops, tl->ncalls, tl->ncollectives, tl->nranges);
+	if (!tl->nops)
+		return;
+	printf("  operations %zu kernels, %zu copies, %zu memsets, %zu graph runs; %zu in graphs, "
+	       "%zu without "
+	       "a launch record, %zu without times\n",
+	       n[0], n[1], n[2], n[3], graph, unlaunched, untimed);
 	if (first < last)
 		printf("  device time %" PRId64 " to %" PRId64 " ns, %.3f s\n", first, last,
 		       (double)(last - first) / 1e9);
+}
+
+static void print_processes(const struct wt_timeline *tl)
+{
+	for (size_t i = 0; i < tl->nprocesses; i++) {
+		const struct wt_process *p = &tl->processes[i];
+
+		if (p->rank < 0 && p->pid < 0)
+			continue;
+		printf("  process    pid %" PRId64, p->pid);
+		if (p->name)
+			printf(" %s", wt_timeline_string(tl, p->name));
+		if (p->rank >= 0 && p->world)
+			printf(", rank %d of %d", p->rank, p->world);
+		else if (p->rank >= 0)
+			printf(", rank %d", p->rank);
+		if (p->host)
+			printf(", on %s", wt_timeline_string(tl, p->host));
+		printf("\n");
+	}
+	for (size_t i = 0; i < tl->ndevices; i++) {
+		const struct wt_device *d = &tl->devices[i];
+
+		printf("  device     %" PRId64 " %s", d->ordinal,
+		       d->name ? wt_timeline_string(tl, d->name) : "(no name)");
+		if (d->sm_count)
+			printf(", %u SMs", d->sm_count);
+		if (d->memory_bytes)
+			printf(", %.0f GiB", (double)d->memory_bytes / (1 << 30));
+		printf("\n");
+	}
+}
+
+static void print_timeline(const struct wt_timeline *tl)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < tl->nranges; i++)
+		steps += tl->ranges[i].kind == WT_RANGE_STEP;
+	printf("\n  timeline   %zu devices, %zu streams, %zu device operations, %zu host calls, "
+	       "%zu collectives, %zu ranges (%zu steps)\n",
+	       tl->ndevices, tl->nstreams, tl->nops, tl->ncalls, tl->ncollectives, tl->nranges,
+	       steps);
+	print_processes(tl);
+	print_ops(tl);
+	for (size_t i = 0; i < tl->ninputs; i++)
+		if (tl->inputs[i].repairs || tl->inputs[i].lost_events)
+			printf("  faults     %" PRIu64 " repaired, %" PRIu64 " events lost\n",
+			       tl->inputs[i].repairs, tl->inputs[i].lost_events);
 	for (size_t i = 0; i < tl->nnotes; i++)
 		printf("  note       %s\n", wt_timeline_string(tl, tl->notes[i]));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The builder's inside, shared by builder.c (collects) and finish.c (sorts, joins, freezes) alone.
+ * The builder's inside, shared by builder.c (collects), merge.c and stored.c (move rows in bulk)
+ * and finish.c (sorts, joins, freezes) alone.
  */
 #ifndef WT_BUILDER_IMPL_H
 #define WT_BUILDER_IMPL_H
@@ -14,6 +15,11 @@
 		type_ *rows;                                                                       \
 		size_t n, room;                                                                    \
 	}
+
+struct wt_generic_table { /* any of them */
+	char *rows;
+	size_t n, room;
+};
 
 struct wt_builder {
 	WT_TABLE(struct wt_op) ops;
@@ -42,5 +48,8 @@ struct wt_builder {
 	int keeps_asides;
 	int error; /* the first enum wt_err; 0 = none */
 };
+
+/* The table of fields.def at its place in the builder. */
+struct wt_generic_table *wt_builder_table(struct wt_builder *b, int table);
 
 #endif

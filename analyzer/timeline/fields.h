@@ -8,6 +8,8 @@
 
 #include "timeline/builder.h"
 
+#define WT_NOTES_ID 15 /* in files, as a table of one member: the strings of the notes */
+
 enum wt_refers {
 	WT_REFERS_NUMBER,
 	WT_REFERS_END,
@@ -62,6 +64,16 @@ void wt_field_set(const struct wt_field *f, void *row, int64_t v);
  * become one, as if one builder had seen both.
  */
 void wt_builder_merge(struct wt_builder *b, struct wt_builder *from);
+/*
+ * For a reader of stored rows. A builder for them; n more rows of a table, zeroed, to be filled before the next call
+ * (NULL: no memory, or more than a table holds); how many there are. Then wt_builder_seal() checks what refers to what:
+ * 0, after which the builder is only good for wt_builder_merge(), or -WT_E_CORRUPT. Strings are those of the builder
+ * that it is to be merged with. All rows belong to `input` of that builder; table `inputs` is for the reader's own use.
+ */
+struct wt_builder *wt_builder_new_rows(void);
+void *wt_builder_add_rows(struct wt_builder *b, enum wt_table_index table, size_t n);
+void *wt_builder_rows(struct wt_builder *b, enum wt_table_index table, size_t *ret_n);
+int wt_builder_seal(struct wt_builder *b, uint32_t input);
 /* Notes on ranks that two files claim, and on ranks of the job that none of several files has. */
 void wt_builder_note_ranks(struct wt_builder *b);
 

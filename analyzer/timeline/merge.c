@@ -9,21 +9,11 @@
 #include "timeline/builder_impl.h"
 #include "timeline/fields.h"
 
-struct generic_table { /* any WT_TABLE of builder_impl.h */
-	char *rows;
-	size_t n, room;
-};
-
 struct renaming {
 	uint32_t *to[WT_REFERS_KINDS]; /* NULL: the offset below */
 	size_t n[WT_REFERS_KINDS];     /* indices from here on stay as they are: they mean "none" */
 	uint32_t offset[WT_REFERS_KINDS];
 };
-
-static struct generic_table *table_of(struct wt_builder *b, enum wt_table_index i)
-{
-	return (struct generic_table *)((char *)b + wt_tables[i].in_builder);
-}
 
 static uint32_t renamed(const struct renaming *r, int refers, uint32_t index)
 {
@@ -66,7 +56,7 @@ static int map_for(struct wt_builder *b, struct renaming *r, int refers, size_t 
 static void append(struct wt_builder *b, struct wt_builder *from, const struct renaming *r,
 		   enum wt_table_index i)
 {
-	struct generic_table *to = table_of(b, i), *rows = table_of(from, i);
+	struct wt_generic_table *to = wt_builder_table(b, i), *rows = wt_builder_table(from, i);
 	size_t size = wt_tables[i].size, need = to->n + rows->n;
 
 	if (!rows->n)

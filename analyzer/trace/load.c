@@ -485,6 +485,12 @@ static void load_end(struct wt_trace *t, const Warptap__V1__Packet *p)
 	t->end_packets = p->end->packets;
 }
 
+static void load_table(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	t->is_converted = 1;
+	wt_trace_load_table(t, p->table);
+}
+
 static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p) = {
 #define BODY(name_, fn_) [WARPTAP__V1__PACKET__BODY_##name_] = fn_
 	BODY(HEADER, load_header),
@@ -511,6 +517,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(STATE, load_state),
 	BODY(COST, load_cost),
 	BODY(END, load_end),
+	BODY(TABLE, load_table),
 #undef BODY
 };
 
@@ -554,6 +561,7 @@ void wt_trace_release(struct wt_trace *t)
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
 		wt_map_release(maps[i]);
+	wt_builder_free(t->converted);
 	free(t->functions.p);
 	free(t->shapes.p);
 	free(t->gemms.p);

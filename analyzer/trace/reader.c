@@ -207,12 +207,18 @@ static int read_warptap(struct wt_source *src, struct wt_builder *b, uint32_t in
 	note_counted_losses(&t);
 	if (t.seq_lost || t.malformed)
 		t.lossy = 1;
-	if (build(&t)) {
-		err = wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	err = t.converted ? wt_trace_emit_tables(&t) : build(&t);
+	if (err) {
+		err = wt_fail(diag, err == -WT_E_CORRUPT ? WT_E_FORMAT : WT_E_NOMEM, -1,
+			      err == -WT_E_CORRUPT ? "rows name what the file never introduced"
+						   : "out of memory");
 		goto out;
 	}
-	add_notes(&t);
+	if (!t.is_converted)
+		add_notes(&t);
 	err = judge(&t, wt_frame_reader_damage(r), diag);
+	if (t.is_converted)
+		err = wt_trace_inherit(&t, err, diag);
 out:
 	wt_frame_reader_free(r);
 	wt_trace_release(&t);

@@ -198,6 +198,10 @@ struct wt_trace {
 	int rows_lost;	 /* host rows were */
 	uint32_t minor;	 /* Header.minor */
 	int64_t cost[5];
+	/* A converted trace (load_table.c): its rows until they are emitted; what its originals had lost. */
+	struct wt_builder *converted;
+	struct wt_input original;
+	int is_converted, rows_broken;
 	uint16_t process;
 	uint8_t file_id[16];
 	WT_VEC(struct wt_kv) environment;
@@ -218,6 +222,10 @@ void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collective
 /* load_marks.c */
 void wt_trace_load_marks(struct wt_trace *t, const Warptap__V1__Marks *m);
 int wt_trace_emit_marks(struct wt_trace *t); /* 0 or -WT_E_NOMEM */
+/* load_table.c: of a converted trace */
+void wt_trace_load_table(struct wt_trace *t, const Warptap__V1__Table *m);
+int wt_trace_emit_tables(struct wt_trace *t); /* 0, -WT_E_NOMEM, -WT_E_CORRUPT: no sense in it */
+int wt_trace_inherit(const struct wt_trace *t, int err, struct wt_diag *diag);
 /* One message's columns: equal lengths or absent. Returns the rows, or 0 after counting the packet as malformed. */
 size_t wt_trace_columns(struct wt_trace *t, const size_t *lengths, size_t n);
 /* 1 if another `rows` rows are plausible for the bytes read; else reading stops. */
