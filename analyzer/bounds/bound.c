@@ -203,9 +203,10 @@ static int is_product_role(const struct wt_family_row *row)
 
 void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict *ret)
 {
-	const char *name = wt_timeline_string(b->tl, op->name);
+	uint32_t id = wt_timeline_work_name(b->tl, op);
+	const char *name = wt_timeline_string(b->tl, id);
 	const struct wt_family_row *row =
-		op->kind == WT_OP_KERNEL ? wt_family_of(b->families, op->name, name) : NULL;
+		op->kind == WT_OP_KERNEL ? wt_family_of(b->families, id, name) : NULL;
 	int known;
 
 	*ret = (struct wt_verdict){.limit = WT_LIMIT_UNKNOWN, .grade = 3};

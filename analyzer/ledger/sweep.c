@@ -80,9 +80,7 @@ enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 	if (op->kind == WT_OP_COPY || op->kind == WT_OP_MEMSET)
 		return WT_STATE_COPY;
 	if (op->kind == WT_OP_KERNEL) {
-		const struct wt_instruction *in =
-			op->instruction ? &tl->instructions[op->instruction] : NULL;
-		uint32_t name = in && in->by_category ? in->category : op->name;
+		uint32_t name = wt_timeline_work_name(tl, op);
 
 		*ret_family = wt_family_of(f, name, wt_timeline_string(tl, name));
 	}

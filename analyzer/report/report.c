@@ -139,6 +139,7 @@ static int add_kernels(struct wt_report *r)
 		const struct wt_op *op = &tl->ops[i];
 		struct wt_kernel_row *row;
 		uint32_t name = op->name < nnames ? op->name : 0;
+		uint32_t work = wt_timeline_work_name(tl, op);
 
 		if (op->kind != WT_OP_KERNEL || !wt_ledger_covers(r->ledger, op))
 			continue;
@@ -154,8 +155,8 @@ static int add_kernels(struct wt_report *r)
 			}
 			r->kernels[r->nkernels] = (struct wt_kernel_row){
 				.name = name,
-				.family = wt_family_of(r->ledger->families, name,
-						       wt_timeline_string(tl, name))};
+				.family = wt_family_of(r->ledger->families, work,
+						       wt_timeline_string(tl, work))};
 			row_of[name] = (uint32_t)++r->nkernels;
 		}
 		add_kernel(r, &r->kernels[row_of[name] - 1], op);

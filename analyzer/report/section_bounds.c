@@ -221,7 +221,8 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 	for (size_t i = 0; i < r->ledger->ndevices; i++) {
 		uint16_t d = r->ledger->devices[i].device;
 
-		if (wt_bounds_peaks(r->ledger->bounds, d)->match.n)
+		if (wt_bounds_peaks(r->ledger->bounds, d)->match.n ||
+		    wt_bounds_peaks(r->ledger->bounds, d)->from_file)
 			continue;
 		wt_strbuf_adds(out, "  ");
 		wt_text_device(r, out, d);

@@ -14,6 +14,14 @@ const char *wt_timeline_string(const struct wt_timeline *tl, uint32_t id)
 	return wt_strings_get(tl->strings, id);
 }
 
+uint32_t wt_timeline_work_name(const struct wt_timeline *tl, const struct wt_op *op)
+{
+	const struct wt_instruction *in =
+		op->instruction ? &tl->instructions[op->instruction] : NULL;
+
+	return in && in->by_category ? in->category : op->name;
+}
+
 size_t wt_timeline_nstrings(const struct wt_timeline *tl)
 {
 	return wt_strings_count(tl->strings);

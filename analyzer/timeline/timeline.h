@@ -375,6 +375,8 @@ struct wt_timeline {
 };
 
 const char *wt_timeline_string(const struct wt_timeline *tl, uint32_t id); /* never NULL */
+/* The string that says what kind of work a kernel is: its name; where there are no kernels, the compiler's category. */
+uint32_t wt_timeline_work_name(const struct wt_timeline *tl, const struct wt_op *op);
 size_t wt_timeline_nstrings(const struct wt_timeline *tl);
 void wt_timeline_free(struct wt_timeline *tl);
 
