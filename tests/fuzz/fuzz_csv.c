@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables of device operations, any bytes, up to a finished timeline. */
+#include <stdint.h>
+
+#include "fuzz_rows.h"
+#include "import/importer.h"
+
+extern const struct wt_importer wt_importer_csv;
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct wt_diag diag = {.offset = -1};
+	struct wt_builder *b = wt_builder_new();
+	struct wt_source *src;
+	int rc;
+
+	if (!b || wt_source_open_memory(&src, data, n))
+		abort();
+	wt_importer_csv.probe(data, n);
+	rc = wt_importer_csv.read(src, b, wt_builder_input(b, "fuzz", "csv"), &diag);
+	wt_source_close(src);
+	fuzz_check(b, rc, &diag);
+	return 0;
+}
