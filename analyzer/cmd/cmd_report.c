@@ -13,12 +13,16 @@
 
 #include "axes/axes.h"
 #include "base/source.h"
+#include "bounds/model.h"
 #include "cmd/cmd.h"
 #include "import/job.h"
 #include "report/report.h"
 
+#define MOST_TEXT (1u << 20) /* of a file that an option names */
+
 static const char usage_text[] =
-	"usage: warptap report PATH... [--json] [--as hta] [--step N] [-o FILE] [-q]\n"
+	"usage: warptap report PATH... [--json] [--as hta] [--step N] [--model M]\n"
+	"                     [--families FILE] [-o FILE] [-q]\n"
 	"\n"
 	"Accounts for every nanosecond of every device in the traces at PATH: files, or folders "
 	"of\n"
@@ -27,6 +31,10 @@ static const char usage_text[] =
 	"  --json     the report as JSON (schema warptap.report/1)\n"
 	"  --as hta   instead, the breakdowns of HolisticTraceAnalysis, by its rules\n"
 	"  --step N   of step N alone\n"
+	"  --model M  MFU of a transformer: a FILE, the name of a published model, or its shape\n"
+	"             (llama3-8b,seq=4096,tokens_per_step=1e6)\n"
+	"  --families FILE\n"
+	"             what kernels are by their names, instead of the table compiled in\n"
 	"  -o FILE    write it to FILE instead of standard output\n"
 	"  --any-ratio\n"
 	"             read gzip that inflates to more than 200 times its size\n"
@@ -35,10 +43,15 @@ static const char usage_text[] =
 struct options {
 	int json, quiet, as_hta;
 	int64_t step; /* -1 = all */
-	const char *output;
+	const char *output, *model, *families;
 	char **paths;
 	int npaths;
 };
+
+static int takes_value(const char *a)
+{
+	return !strcmp(a, "-o") || !strcmp(a, "--model") || !strcmp(a, "--families");
+}
 
 static int parse(int argc, char **argv, struct options *ret)
 {
@@ -54,6 +67,10 @@ static int parse(int argc, char **argv, struct options *ret)
 			only_paths = 1;
 		} else if (!strcmp(a, "--json")) {
 			ret->json = 1;
+		} else if (!strcmp(a, "--model") && i + 1 < argc) {
+			ret->model = argv[++i];
+		} else if (!strcmp(a, "--families") && i + 1 < argc) {
+			ret->families = argv[++i];
 		} else if (!strcmp(a, "--any-ratio")) {
 			wt_source_any_ratio();
 		} else if (!strcmp(a, "-q") || !strcmp(a, "--quiet")) {
@@ -84,7 +101,7 @@ static int parse(int argc, char **argv, struct options *ret)
 			return -1;
 		} else {
 			fprintf(stderr, "warptap report: %s '%s'\n",
-				strcmp(a, "-o") ? "unknown option" : "a file name must follow", a);
+				takes_value(a) ? "a value must follow" : "unknown option", a);
 			return WT_EXIT_USAGE;
 		}
 	}
@@ -197,7 +214,70 @@ static int narrow(const struct options *opt, struct wt_ledger *ledger)
 	return err ? err : !found;
 }
 
-static int report(const struct options *opt, const struct wt_timeline *tl)
+/* What the options say that must be right before an hour of reading begins. */
+struct asked {
+	struct wt_families *families; /* the report's to free */
+	struct wt_model model;
+};
+
+/* A small text file whole; NULL after saying why not. */
+static char *read_text(const char *path, size_t *ret_n)
+{
+	FILE *in = fopen(path, "r");
+	char *text = in ? malloc(MOST_TEXT + 1) : NULL;
+
+	if (!text)
+		fprintf(stderr, "warptap report: %s: cannot read: %s\n", path, strerror(errno));
+	else
+		*ret_n = fread(text, 1, MOST_TEXT + 1, in);
+	if (in)
+		fclose(in);
+	return text;
+}
+
+static int ask_model(const char *what, struct wt_model *ret)
+{
+	struct wt_diag diag = {.offset = -1};
+	int is_file = !access(what, R_OK);
+	size_t n = strlen(what);
+	char *text = is_file ? read_text(what, &n) : strdup(what);
+	int err;
+
+	if (!text)
+		return WT_EXIT_USAGE;
+	err = wt_model_parse(ret, text, n, &diag);
+	free(text);
+	if (err)
+		fprintf(stderr, "warptap report: --model%s%s: %s\n", is_file ? " " : "",
+			is_file ? what : "", diag.text);
+	return err ? WT_EXIT_USAGE : WT_EXIT_OK;
+}
+
+static int ask(const struct options *opt, struct asked *ret)
+{
+	struct wt_diag diag = {.offset = -1};
+	size_t n = 0;
+	char *text;
+	int err;
+
+	if (opt->model && ask_model(opt->model, &ret->model))
+		return WT_EXIT_USAGE;
+	if (!opt->families) {
+		ret->families = wt_families_new();
+		return WT_EXIT_OK;
+	}
+	text = read_text(opt->families, &n);
+	if (!text)
+		return WT_EXIT_USAGE;
+	err = wt_families_parse(&ret->families, text, n, &diag);
+	free(text);
+	if (err)
+		complain(opt->families, &diag, err);
+	return err ? WT_EXIT_USAGE : WT_EXIT_OK;
+}
+
+static int report(const struct options *opt, const struct asked *asked,
+		  const struct wt_timeline *tl)
 {
 	struct wt_ledger *ledger = NULL;
 	struct wt_hta *hta = NULL;
@@ -205,7 +285,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 	struct wt_report *r = NULL;
 	struct wt_strbuf text = {.n = 0};
 	struct wt_diag diag = {.offset = -1};
-	int err = wt_ledger_build(&ledger, tl, &diag), rc = WT_EXIT_FAILED;
+	int err = wt_ledger_build_with(&ledger, tl, asked->families, &diag), rc = WT_EXIT_FAILED;
 
 	err = err ? err : wt_ranks_build(&ranks, ledger, &diag);
 	err = err ? err : narrow(opt, ledger);
@@ -214,6 +294,7 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 		err = wt_hta_build(&hta, tl);
 	if (!err) {
 		r->hta = hta;
+		r->model = opt->model ? &asked->model : NULL;
 		r->colour = wants_colour(opt);
 		if (opt->json)
 			wt_report_json(r, &text);
@@ -236,15 +317,22 @@ static int report(const struct options *opt, const struct wt_timeline *tl)
 int wt_cmd_report(int argc, char **argv)
 {
 	struct options opt = {.step = -1};
+	struct options opt = {.npaths = 0};
+	struct asked asked = {.families = NULL};
 	int rc = parse(argc, argv, &opt), failed = 0;
 	struct wt_timeline *tl;
 
 	if (rc)
 		return rc < 0 ? WT_EXIT_OK : rc;
+	rc = ask(&opt, &asked);
+	if (rc)
+		return rc;
 	tl = read_all(&opt, &failed);
-	if (!tl)
+	if (!tl) {
+		wt_families_free(asked.families);
 		return WT_EXIT_FAILED;
-	rc = report(&opt, tl);
+	}
+	rc = report(&opt, &asked, tl);
 	if (!rc && (failed || wt_report_damaged(tl)))
 		rc = WT_EXIT_DAMAGED;
 	wt_timeline_free(tl);

@@ -62,8 +62,9 @@ void wt_families_free(struct wt_families *f)
 
 /* ---- a table of the caller's ---- */
 
-#define MOST_ROWS 4096
-#define MOST_TEXT (1u << 20)
+#define MOST_ROWS	4096
+#define LONGEST_PATTERN 2048
+#define MOST_TEXT	(1u << 20)
 enum column { PATTERN, FAMILY, LIBRARY, BOUND, ROLE, FLAGS, COLUMNS };
 #define MOST_CELLS 16
 
@@ -134,6 +135,9 @@ static int read_row(char *line, int number, const int *place, struct wt_family_r
 	if (ret->bound == WT_BOUND_UNKNOWN)
 		return bad_line(diag, number,
 				"bound_guess is none of compute, memory, latency, comm");
+	/* Repetition counts are expanded by the library: a short pattern could take all memory. */
+	if (strlen(ret->pattern) > LONGEST_PATTERN || strchr(ret->pattern, '{'))
+		return bad_line(diag, number, "the pattern is longer than 2048 or has a {count}");
 	if (!*ret->pattern || regcomp(&re, ret->pattern, REG_EXTENDED | REG_NOSUB))
 		return bad_line(diag, number, "the pattern is no POSIX extended expression");
 	regfree(&re);

@@ -59,6 +59,7 @@ struct wt_coll_row {
 	int64_t transfer_ns, wait_ns; /* of matched ones */
 	uint8_t recorded; /* from records of the collective, not from kernel names alone */
 };
+struct wt_model;
 struct wt_report {
 	const struct wt_timeline *tl;
 	const struct wt_ledger *ledger;
@@ -72,6 +73,7 @@ struct wt_report {
 	struct wt_kernel_row *kernels; /* largest sum first */
 	size_t nkernels;
 	struct wt_tally tally;
+	const struct wt_model *model;	 /* the caller's; NULL: not given */
 	struct wt_coll_row *collectives; /* largest sum first */
 	size_t ncollectives;
 	struct wt_count counts[WT_COUNT_KINDS]; /* summed */

@@ -12,16 +12,18 @@ typedef void wt_text_section(const struct wt_report *r, struct wt_strbuf *out);
 typedef void wt_json_section(const struct wt_report *r, struct wt_jout *j);
 
 wt_text_section wt_head_text, wt_headline_text, wt_inputs_text, wt_devices_text, wt_evidence_text,
-	wt_ranks_text, wt_kernels_text, wt_precision_text, wt_collectives_text,
+	wt_ranks_text, wt_kernels_text, wt_precision_text, wt_model_text, wt_collectives_text,
 	wt_completeness_text, wt_notes_text, wt_hta_text;
 wt_json_section wt_inputs_json, wt_devices_json, wt_rollup_json, wt_ranks_json, wt_kernels_json,
-	wt_precision_json, wt_collectives_json, wt_steps_json, wt_completeness_json, wt_cost_json,
-	wt_environment_json, wt_opportunities_json, wt_notes_json, wt_hta_json;
+	wt_precision_json, wt_model_json, wt_collectives_json, wt_steps_json, wt_completeness_json,
+	wt_cost_json, wt_environment_json, wt_opportunities_json, wt_notes_json, wt_hta_json;
 wt_text_section wt_progress_text;
 wt_json_section wt_progress_json;
 wt_text_section wt_axes_text_section;
 wt_json_section wt_phases_json, wt_modules_json;
 
+/* The format in which most product FLOPs are multiplied. */
+enum wt_dtype wt_main_dtype(const struct wt_tally *t);
 /* Fills r->notes. 0, or -1 when memory runs out. */
 int wt_notes_collect(struct wt_report *r);
 

@@ -15,8 +15,7 @@ static const char *peak_word(const struct wt_peak *p)
 	return p->unverified ? " (unverified)" : "";
 }
 
-/* The format in which most product FLOPs are multiplied. */
-static enum wt_dtype main_dtype(const struct wt_tally *t)
+enum wt_dtype wt_main_dtype(const struct wt_tally *t)
 {
 	enum wt_dtype most = WT_DTYPE_UNKNOWN;
 
@@ -48,7 +47,7 @@ static struct wt_peak ceiling(const struct wt_report *r, enum wt_dtype t)
 void wt_precision_json(const struct wt_report *r, struct wt_jout *j)
 {
 	const struct wt_tally *t = &r->tally;
-	enum wt_dtype main = main_dtype(t);
+	enum wt_dtype main = wt_main_dtype(t);
 	struct wt_peak most = ceiling(r, main);
 
 	wt_jout_open(j, "precision", '[');
@@ -194,7 +193,7 @@ static void occupancy_text(const struct wt_report *r, struct wt_strbuf *out)
 void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_tally *t = &r->tally;
-	enum wt_dtype main = main_dtype(t);
+	enum wt_dtype main = wt_main_dtype(t);
 	struct wt_peak most = ceiling(r, main);
 
 	if (!t->kernels_ns)
