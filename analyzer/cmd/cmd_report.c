@@ -317,7 +317,6 @@ static int report(const struct options *opt, const struct asked *asked,
 int wt_cmd_report(int argc, char **argv)
 {
 	struct options opt = {.step = -1};
-	struct options opt = {.npaths = 0};
 	struct asked asked = {.families = NULL};
 	int rc = parse(argc, argv, &opt), failed = 0;
 	struct wt_timeline *tl;
