@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the fuzz seeds of tests/fuzz/corpus/{json,kineto,gzip}. The first byte of a seed chooses the small window.
+# Makes the fuzz seeds of tests/fuzz/corpus/{json,kineto,convert,gzip}. The first byte of a seed chooses the small window.
 # usage: tests/gen/gen_corpus.sh     from the repository's root; the same bytes every time
 set -eu
 corpus=tests/fuzz/corpus
@@ -18,6 +18,16 @@ printf '[{}, {"ph": "X", "cat": "kernel", "ts": -1e3, "dur": 1E+2, "args": {"dev
 	seed kineto tiny
 printf '{"traceEvents": [{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP", "ts": 1, "dur": 1e18}' |
 	seed kineto overflow
+faults=$(mktemp -d) && trap 'rm -rf "$faults"' EXIT
+python3 tests/gen/kineto_faults.py "$faults"
+for f in "$faults"/*.json; do
+	name=$(basename "$f" .json)
+	[ "$name" != expect ] && [ "$(stat -c %s "$f")" -lt 4000 ] || continue
+	seed kineto "$name" <"$f"
+done
+gen --nccl --world 2 | seed convert nccl
+gen --devices 2 --untimed --noise | seed convert devices
+printf '{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 1}]}' | seed convert tiny
 printf '{"a": [1, -0.5e-3, true, false, null, "x\\u00e9\\ud83d\\ude00\\n\\"", {}, []], "b": {"c": {"d": [[[]]]}}}' |
 	seed json all_tokens
 printf ' [ "a\\\\" , 0 , 12.5E+10 ,\r\n\t{ "k" : "v" } ] ' | seed json spaces
