@@ -140,7 +140,7 @@ static int from_period(const struct wt_launches *l, struct spans *ret)
 	int err = wt_period_find(l, &borders, &n);
 
 	ret->n = 0;
-	if (!err && n > 1)
+	if (!err && n > 2) /* two whole ones */
 		err = from_rows(l, borders, n, ret);
 	free(borders);
 	return err;

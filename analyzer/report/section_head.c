@@ -8,8 +8,6 @@
 
 #include "report/section.h"
 
-#define NOPPORTUNITIES 5
-
 static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	static const char *const names[] = {"off", "count", "api", "trace"};
@@ -233,24 +231,4 @@ void wt_rollup_json(const struct wt_report *r, struct wt_jout *j)
 	for (int i = 0; i < WT_ROLLUPS; i++)
 		wt_jout_int(j, wt_rollup_names[i], r->rollup_ns[i]);
 	wt_jout_close(j, '}');
-}
-
-void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
-{
-	enum wt_leaf leaves[WT_LEAVES];
-	int n = opportunities(r, leaves);
-
-	wt_jout_open(j, "opportunities", '[');
-	for (int i = 0; i < n && i < NOPPORTUNITIES; i++) {
-		wt_jout_open(j, NULL, '{');
-		wt_jout_string(j, "leaf", wt_leaves[leaves[i]].key);
-		wt_jout_string(j, "title", wt_leaves[leaves[i]].title);
-		wt_jout_int(j, "ns", r->total.leaves_ns[leaves[i]]);
-		wt_jout_share(j, "share",
-			      (double)r->total.leaves_ns[leaves[i]] / (double)r->total.window_ns);
-		wt_jout_int(j, "grade", grade_of(r, leaves[i]));
-		wt_jout_string(j, "do", wt_leaves[leaves[i]].remedy);
-		wt_jout_close(j, '}');
-	}
-	wt_jout_close(j, ']');
 }

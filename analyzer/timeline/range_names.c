@@ -5,7 +5,7 @@
 
 #include "timeline/timeline.h"
 
-enum how { PREFIX, NUMBERED, WORD };
+enum how { PREFIX, INFIX, NUMBERED, WORD };
 static const struct row {
 	const char *text;
 	uint8_t kind, how;
@@ -89,6 +89,7 @@ enum wt_range_kind wt_range_kind_by_name(const char *name, int64_t *ret_number)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *r = &rows[i];
 		int hit = r->how == PREFIX     ? !strncmp(name, r->text, strlen(r->text))
+			  : r->how == INFIX    ? strstr(name, r->text) != NULL
 			  : r->how == NUMBERED ? is_numbered(name, r->text, &number)
 					       : has_word(name, r->text);
 

@@ -39,9 +39,9 @@ def delay(how, mark, driver):
         torch.cuda.synchronize()
         time.sleep(0.03)
     elif how == "alloc":
-        end = time.time_ns() + 60_000_000
+        end = time.time_ns() + 120_000_000
         while time.time_ns() < end:
-            kept = [torch.empty(32 << 20, dtype=torch.uint8, device="cuda") for _ in range(50)]
+            kept = [torch.empty(32 << 20, dtype=torch.uint8, device="cuda") for _ in range(200)]
             del kept
             torch.cuda.empty_cache()
     else:

@@ -6,6 +6,6 @@
 . tests/torch/torch_env.sh
 printf '[truth]\ncalls = 1\n' >"$tmp/calls.scenario"
 for how in ${HOWS:-input late sync alloc module}; do
-	record "$how" "h100,scenario=$tmp/calls.scenario" test_delays.py "$how" 5 "$tmp/$how.stamps"
+	record "$how" "h100,scenario=$tmp/calls.scenario" test_delays.py "$how" 10 "$tmp/$how.stamps"
 	python3 tests/torch/delay_check.py "$how" "$tmp/$how" "$tmp/$how.stamps" "$tmp/$how.json" || fail "$how"
 done

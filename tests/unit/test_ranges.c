@@ -33,6 +33,7 @@ static void test_names(void **state)
 		{"nn.Module: Linear_3", WT_RANGE_MODULE, -1},
 		{"execute_context_8(8192)_generation_0(0)", WT_RANGE_STEP, -1},
 		{"execute_context_0(0)_generation_0(0)", WT_RANGE_NO_WORK, -1},
+		{"execute_32_context_0(sq0sk0)_generation_32(sq32)", WT_RANGE_STEP, -1},
 		{"step[DECODE bs=32]", WT_RANGE_STEP, -1},
 		{"load_data", WT_RANGE_INPUT, -1},
 		{"LoadData", WT_RANGE_INPUT, -1}, /* what is between the words does not count */

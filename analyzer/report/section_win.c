@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What to win first, as engineers write it by hand: what the wall time is made of, what of communication is hidden, what
+ * is computed twice; then the losses, largest first, each with what it stands on, what to do, and what there is to gain.
+ *
+ * The seconds are those of whole steps where steps are known (start-up and the recording's ends say nothing about the
+ * rest), else those between the first and the last record. Leaves do not overlap, so gains never add up to more than
+ * what is not computing; a gain is a ceiling, T / (T - R): what replaces the loss takes time too.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "axes/axes.h"
+#include "base/map.h"
+#include "ledger/sweep.h"
+#include "report/section.h"
+
+#define NOPPORTUNITIES 10
+#define TEXT_MOST      5
+#define NEVIDENCE      3
+#define NAME_COLUMNS   60
+#define WORTH_PCT      1 /* of a step: the leaf counts as being in that step */
+
+/* Something a leaf's seconds stand on: an operation, a call or a range by name; a device; and how long. */
+enum by { BY_OP, BY_CALL, BY_RANGE, BY_DEVICE, BYS };
+struct share_of {
+	uint64_t key; /* leaf << 32 | name or device */
+	int64_t ns;
+};
+struct tally {
+	struct wt_map index;
+	struct share_of *rows;
+	size_t n;
+};
+struct win {
+	const struct wt_report *r;
+	struct tally by[BYS];
+	struct wt_account sum;
+	int64_t grades_ns[WT_LEAVES][WT_GRADES];
+	uint32_t in_steps[WT_LEAVES];
+	uint32_t windows; /* of all devices */
+	int steps;	  /* windows are whole steps */
+	int failed;
+};
+
+static void tally_add(struct win *w, enum by by, unsigned leaf, uint32_t name, int64_t ns)
+{
+	struct tally *t = &w->by[by];
+	uint64_t key = (uint64_t)leaf << 32 | name;
+	int isnew;
+	uint32_t *slot = wt_map_slot(&t->index, key, (uint32_t)t->n, &isnew);
+
+	if (slot && isnew && !(t->n & (t->n - 1))) {
+		struct share_of *rows = realloc(t->rows, (t->n ? t->n * 2 : 1) * sizeof(*rows));
+
+		if (!rows)
+			slot = NULL;
+		else
+			t->rows = rows;
+	}
+	if (!slot) {
+		w->failed = 1;
+		return;
+	}
+	if (isnew)
+		t->rows[t->n++] = (struct share_of){.key = key};
+	t->rows[*slot].ns += ns;
+}
+
+/* The host's range that says most about a slice: of the thread that launched what ended it, while the slice lasted. */
+static int32_t range_of(const struct wt_report *r, const struct wt_slice *s)
+{
+	const struct wt_timeline *tl = r->tl;
+	const struct wt_op *op = s->op == UINT32_MAX ? NULL : &tl->ops[s->op];
+	uint32_t all = r->axes->ranges.kinds & ~(1u << WT_RANGE_OS);
+
+	if (!op || op->call < 0 || !all)
+		return -1;
+	if (s->mask) /* busy: what launched it */
+		return wt_ranges_at(&r->axes->ranges, tl->calls[op->call].thread,
+				    tl->calls[op->call].start_ns, all);
+	return wt_ranges_at(&r->axes->ranges, tl->calls[op->call].thread,
+			    s->start_ns + (s->end_ns - s->start_ns) / 2, all);
+}
+
+static void add_slice(struct win *w, const struct wt_ledger_device *d, const struct wt_slice *s,
+		      int64_t ns)
+{
+	const struct wt_timeline *tl = w->r->tl;
+	int32_t range;
+
+	w->grades_ns[s->leaf][s->grade] += ns;
+	if (s->leaf < WT_B1)
+		return;
+	if (s->op != UINT32_MAX)
+		tally_add(w, BY_OP, s->leaf, tl->ops[s->op].name, ns);
+	if (s->call >= 0)
+		tally_add(w, BY_CALL, s->leaf, tl->calls[s->call].name, ns);
+	tally_add(w, BY_DEVICE, s->leaf, (uint32_t)(d - w->r->ledger->devices), ns);
+	range = range_of(w->r, s);
+	if (range >= 0)
+		tally_add(w, BY_RANGE, s->leaf, tl->ranges[range].name, ns);
+}
+
+/* The first slice that ends after t. */
+static size_t slice_at(const struct wt_slices *s, int64_t t_ns)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->rows[mid].end_ns <= t_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static void add_window(struct win *w, const struct wt_ledger_device *d, int64_t w0_ns,
+		       int64_t w1_ns)
+{
+	struct wt_account a;
+
+	if (w0_ns >= w1_ns || wt_account_window(&d->slices, w0_ns, w1_ns, &a))
+		return;
+	w->windows++;
+	w->sum.window_ns += a.window_ns;
+	for (int i = 0; i < 1 << WT_STATES; i++)
+		w->sum.mask_ns[i] += a.mask_ns[i];
+	for (int i = 0; i < WT_LEAVES; i++) {
+		w->sum.leaves_ns[i] += a.leaves_ns[i];
+		w->in_steps[i] += a.leaves_ns[i] * 100 >= a.window_ns * WORTH_PCT;
+	}
+	for (size_t i = slice_at(&d->slices, w0_ns);
+	     i < d->slices.n && d->slices.rows[i].start_ns < w1_ns; i++) {
+		const struct wt_slice *s = &d->slices.rows[i];
+		int64_t from_ns = s->start_ns > w0_ns ? s->start_ns : w0_ns;
+		int64_t to_ns = s->end_ns < w1_ns ? s->end_ns : w1_ns;
+
+		if (to_ns > from_ns)
+			add_slice(w, d, s, to_ns - from_ns);
+	}
+}
+
+/* Whole steps inside the ledger's windows; 0 if there are fewer than two. */
+static size_t add_steps(struct win *w, int count_only)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->r->axes->nsteps; i++) {
+		const struct wt_step *s = &w->r->axes->steps[i];
+		const struct wt_ledger_device *d = &w->r->ledger->devices[s->device];
+
+		if (s->partial || s->start_ns < d->w0_ns || s->end_ns > d->w1_ns)
+			continue;
+		n++;
+		if (!count_only)
+			add_window(w, d, s->start_ns, s->end_ns);
+	}
+	return n;
+}
+
+/* Between the first and the last record. */
+static void add_device(struct win *w, const struct wt_ledger_device *d)
+{
+	const struct wt_slices *s = &d->slices;
+	int64_t w0_ns = d->w0_ns, w1_ns = d->w1_ns;
+
+	if (!s->n)
+		return;
+	w0_ns = s->rows[0].start_ns > w0_ns ? s->rows[0].start_ns : w0_ns;
+	w1_ns = s->rows[s->n - 1].end_ns < w1_ns ? s->rows[s->n - 1].end_ns : w1_ns;
+	add_window(w, d, w0_ns, w1_ns);
+}
+
+static int by_share(const void *pa, const void *pb)
+{
+	const struct share_of *x = pa, *y = pb;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static int win_build(struct win *w, const struct wt_report *r)
+{
+	w->r = r;
+	w->steps = !r->ledger->narrowed && add_steps(w, 1) >= 2;
+	if (w->steps)
+		add_steps(w, 0);
+	for (size_t d = 0; !w->steps && d < r->ledger->ndevices; d++)
+		add_device(w, &r->ledger->devices[d]);
+	for (int b = 0; b < BYS; b++)
+		if (w->by[b].n)
+			qsort(w->by[b].rows, w->by[b].n, sizeof(*w->by[b].rows), by_share);
+	return w->failed ? -1 : 0;
+}
+
+static void win_release(struct win *w)
+{
+	for (int b = 0; b < BYS; b++) {
+		wt_map_release(&w->by[b].index);
+		free(w->by[b].rows);
+	}
+}
+
+/* The losses, largest first: what is not computing and has a record or a cause. Returns how many. */
+static int losses(const struct win *w, enum wt_leaf ret[WT_LEAVES])
+{
+	int n = 0;
+
+	for (int i = WT_B1; i < WT_E5; i++) {
+		int at = n;
+
+		if (!w->sum.leaves_ns[i])
+			continue;
+		for (; at && w->sum.leaves_ns[ret[at - 1]] < w->sum.leaves_ns[i]; at--)
+			ret[at] = ret[at - 1];
+		ret[at] = i;
+		n++;
+	}
+	return n;
+}
+
+static int grade_of(const struct win *w, enum wt_leaf leaf)
+{
+	int best = 1;
+
+	for (int g = 2; g < WT_GRADES; g++)
+		if (w->grades_ns[leaf][g] > w->grades_ns[leaf][best])
+			best = g;
+	return best;
+}
+
+/* T / (T - R); 0 = without bound. */
+static double ceiling(const struct win *w, int64_t loss_ns)
+{
+	int64_t left_ns = w->sum.window_ns - loss_ns;
+
+	return left_ns > 0 ? (double)w->sum.window_ns / (double)left_ns : 0;
+}
+
+static int64_t recompute_ns(const struct win *w)
+{
+	return w->r->axes->phases[WT_PHASE_RECOMPUTE].kernel_ns;
+}
+
+static int64_t kernels_ns(const struct win *w)
+{
+	int64_t ns = 0;
+
+	for (int p = 0; p < WT_PHASES; p++)
+		ns += w->r->axes->phases[p].kernel_ns;
+	return ns;
+}
+
+/* ---- JSON ---- */
+
+static void evidence_json(const struct win *w, enum wt_leaf leaf, enum by by, const char *key,
+			  struct wt_jout *j)
+{
+	const struct wt_report *r = w->r;
+	const struct tally *t = &w->by[by];
+	int n = 0;
+
+	wt_jout_open(j, key, '[');
+	for (size_t i = 0; i < t->n && n < NEVIDENCE; i++) {
+		uint32_t name = (uint32_t)t->rows[i].key;
+
+		if (t->rows[i].key >> 32 != leaf)
+			continue;
+		n++;
+		wt_jout_open(j, NULL, '{');
+		if (by == BY_DEVICE) {
+			const struct wt_device *d =
+				&r->tl->devices[r->ledger->devices[name].device];
+
+			wt_jout_count(j, "rank", d->rank);
+			wt_jout_int(j, "device", d->ordinal);
+		} else {
+			wt_jout_string(j, "name", wt_timeline_string(r->tl, name));
+		}
+		wt_jout_int(j, "ns", t->rows[i].ns);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
+
+void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
+{
+	struct win w = {.failed = 0};
+	enum wt_leaf leaves[WT_LEAVES];
+	int n = win_build(&w, r) ? 0 : losses(&w, leaves);
+
+	wt_jout_open(j, "opportunities", '[');
+	for (int i = 0; i < n && i < NOPPORTUNITIES; i++) {
+		int64_t ns = w.sum.leaves_ns[leaves[i]];
+		double most = ceiling(&w, ns);
+
+		wt_jout_open(j, NULL, '{');
+		wt_jout_string(j, "leaf", wt_leaves[leaves[i]].key);
+		wt_jout_string(j, "title", wt_leaves[leaves[i]].title);
+		wt_jout_int(j, "ns", ns);
+		wt_jout_share(j, "share", (double)ns / (double)w.sum.window_ns);
+		wt_jout_int(j, "grade", grade_of(&w, leaves[i]));
+		wt_jout_string(j, "do", wt_leaves[leaves[i]].remedy);
+		wt_jout_string(j, "of", w.steps ? "whole steps" : "records");
+		wt_jout_int(j, "of_ns", w.sum.window_ns);
+		if (most > 0)
+			wt_jout_share(j, "speedup_at_most", most);
+		else
+			wt_jout_null(j, "speedup_at_most");
+		wt_jout_int(j, "windows", w.in_steps[leaves[i]]);
+		wt_jout_int(j, "of_windows", w.windows);
+		evidence_json(&w, leaves[i], BY_OP, "operations", j);
+		evidence_json(&w, leaves[i], BY_CALL, "calls", j);
+		evidence_json(&w, leaves[i], BY_RANGE, "ranges", j);
+		evidence_json(&w, leaves[i], BY_DEVICE, "devices", j);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+	win_release(&w);
+}
+
+/* ---- text ---- */
+
+static void evidence_text(const struct win *w, enum wt_leaf leaf, enum by by, const char *lead,
+			  struct wt_strbuf *out)
+{
+	const struct tally *t = &w->by[by];
+	int n = 0;
+
+	for (size_t i = 0; i < t->n && n < NEVIDENCE; i++) {
+		uint32_t name = (uint32_t)t->rows[i].key;
+		const char *text = wt_timeline_string(w->r->tl, name);
+
+		if (t->rows[i].key >> 32 != leaf || !*text)
+			continue;
+		wt_strbuf_adds(out, n++ ? ", " : lead);
+		wt_text_name(out, text, NAME_COLUMNS);
+		wt_strbuf_adds(out, " (");
+		wt_text_percent(out, t->rows[i].ns, w->sum.leaves_ns[leaf]);
+		wt_strbuf_adds(out, ")");
+	}
+	if (n)
+		wt_strbuf_addc(out, '\n');
+}
+
+static void devices_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf *out)
+{
+	const struct tally *t = &w->by[BY_DEVICE];
+	size_t most = SIZE_MAX;
+
+	for (size_t i = 0; i < t->n && most == SIZE_MAX; i++)
+		if (t->rows[i].key >> 32 == leaf)
+			most = i;
+	if (most == SIZE_MAX || w->r->ledger->ndevices < 2)
+		return;
+	wt_strbuf_adds(out, "     most on ");
+	wt_text_device(w->r, out, w->r->ledger->devices[(uint32_t)t->rows[most].key].device);
+	wt_strbuf_adds(out, ": ");
+	wt_text_percent(out, t->rows[most].ns, w->sum.leaves_ns[leaf]);
+	wt_strbuf_adds(out, " of it\n");
+}
+
+static void loss_text(const struct win *w, int rank, enum wt_leaf leaf, struct wt_strbuf *out)
+{
+	int64_t ns = w->sum.leaves_ns[leaf];
+	double most = ceiling(w, ns);
+
+	wt_strbuf_addf(out, "  %d. %s %s: ", rank, wt_leaves[leaf].key, wt_leaves[leaf].title);
+	wt_text_span(out, ns / w->windows);
+	wt_strbuf_adds(out, w->steps ? " a step = " : " = ");
+	wt_text_percent(out, ns, w->sum.window_ns);
+	wt_strbuf_addf(out, " (%s)", wt_grade_name(grade_of(w, leaf)));
+	if (most > 0)
+		wt_strbuf_addf(out, "; without it at most %.2f times as fast", most);
+	if (w->steps)
+		wt_strbuf_addf(out, "; in %u of %u steps", w->in_steps[leaf], w->windows);
+	wt_strbuf_addc(out, '\n');
+	evidence_text(w, leaf, BY_RANGE, "     while in ", out);
+	evidence_text(w, leaf, BY_CALL, "     at ", out);
+	evidence_text(w, leaf, BY_OP, leaf >= WT_D1 ? "     before " : "     in ", out);
+	devices_text(w, leaf, out);
+	if (*wt_leaves[leaf].remedy)
+		wt_strbuf_addf(out, "     try: %s\n", wt_leaves[leaf].remedy);
+}
+
+static void made_of_text(const struct win *w, struct wt_strbuf *out)
+{
+	const struct wt_account *a = &w->sum;
+	int64_t comm_ns = wt_account_comm_total_ns(a), exposed_ns = wt_account_comm_exposed_ns(a);
+
+	wt_strbuf_adds(out, "  ");
+	wt_text_span(out, a->window_ns / w->windows);
+	wt_strbuf_addf(out,
+		       w->steps ? " a step (mean of %u whole ones)"
+				: " a device, between its records (%u)",
+		       w->windows);
+	wt_strbuf_adds(out, " = computing ");
+	wt_text_percent(out, wt_account_compute_ns(a), a->window_ns);
+	wt_strbuf_adds(out, " + exposed communication ");
+	wt_text_percent(out, exposed_ns, a->window_ns);
+	wt_strbuf_adds(out, " + exposed copies ");
+	wt_text_percent(out, wt_account_copy_exposed_ns(a) + wt_account_spin_ns(a), a->window_ns);
+	wt_strbuf_adds(out, " + nothing running ");
+	wt_text_percent(out, wt_account_none_ns(a), a->window_ns);
+	wt_strbuf_addc(out, '\n');
+	if (comm_ns) {
+		wt_strbuf_adds(out, "  of communication, ");
+		wt_text_percent(out, comm_ns - exposed_ns, comm_ns);
+		wt_strbuf_adds(out, " is hidden behind computing\n");
+	}
+	if (recompute_ns(w)) {
+		wt_strbuf_adds(out, "  of kernel time, ");
+		wt_text_percent(out, recompute_ns(w), kernels_ns(w));
+		wt_strbuf_adds(out, " recomputes activations: what more memory, or a smaller "
+				    "model, would save at most\n");
+	}
+}
+
+void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	struct win w = {.failed = 0};
+	enum wt_leaf leaves[WT_LEAVES];
+	int n = win_build(&w, r) ? 0 : losses(&w, leaves);
+
+	if (w.windows) {
+		wt_text_heading(r, out, "What to win first");
+		made_of_text(&w, out);
+		for (int i = 0; i < n && i < TEXT_MOST; i++)
+			if (w.sum.leaves_ns[leaves[i]] * 100 >= w.sum.window_ns || !i)
+				loss_text(&w, i + 1, leaves[i], out);
+	}
+	win_release(&w);
+}

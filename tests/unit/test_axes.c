@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps, phases, recompute and modules of hand-made jobs: each expectation is worked out from the scene. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "axes/axes.h"
+#include "axes/axes_impl.h"
+#include "timeline/builder.h"
+
+#define GEMM "ampere_sgemm_128x64_tn"
+#define ADAM                                                                                       \
+	"void at::native::(anonymous namespace)::multi_tensor_apply_kernel<FusedAdamMathFunctor>"
+#define NORM "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<LpNormFunctor>"
+
+struct scene {
+	struct wt_builder *b;
+	uint16_t process, device;
+	uint32_t stream;
+	uint64_t correlation;
+	int64_t host_ns, device_ns; /* where the next launch and the next kernel begin */
+	struct wt_timeline *tl;
+	struct wt_ledger *l;
+	struct wt_axes *a;
+	size_t nops;
+};
+
+static void open_scene(struct scene *s)
+{
+	memset(s, 0, sizeof(*s));
+	s->b = wt_builder_new();
+	s->process = wt_builder_process(s->b, wt_builder_input(s->b, "a", "test"), 1);
+	s->device = wt_builder_device(s->b, s->process, 0, NULL);
+	s->stream = wt_builder_stream(s->b, s->process, s->device, 7);
+	s->device_ns = 1000;
+}
+
+static void name_thread(struct scene *s, int64_t tid, const char *name)
+{
+	wt_builder_thread_at(s->b, wt_builder_thread(s->b, s->process, tid))->name =
+		wt_builder_cstring(s->b, name);
+}
+
+/* Launched 10 ns after the one before, runs 100 ns right behind it: the host is ahead of the device. */
+static void kernel(struct scene *s, int64_t tid, const char *name, unsigned grid)
+{
+	struct wt_shape shape = {.grid = {grid, 1, 1}, .block = {64, 1, 1}};
+	struct wt_call c = {.start_ns = s->host_ns,
+			    .end_ns = s->host_ns + 5,
+			    .correlation = ++s->correlation,
+			    .thread = wt_builder_thread(s->b, s->process, tid),
+			    .stream = UINT32_MAX,
+			    .parent = -1,
+			    .process = s->process,
+			    .kind = WT_CALL_LAUNCH};
+	struct wt_op op = {.start_ns = s->device_ns,
+			   .end_ns = s->device_ns + 100,
+			   .correlation = s->correlation,
+			   .stream = s->stream,
+			   .device = s->device,
+			   .process = s->process,
+			   .kind = WT_OP_KERNEL,
+			   .call = -1,
+			   .collective = -1};
+
+	c.name = wt_builder_cstring(s->b, "cudaLaunchKernel");
+	wt_builder_call(s->b, &c);
+	op.name = wt_builder_cstring(s->b, name);
+	op.shape = wt_builder_shape(s->b, &shape);
+	wt_builder_op(s->b, &op);
+	s->host_ns += 10;
+	s->device_ns += 100;
+	s->nops++;
+}
+
+static void range(struct scene *s, int64_t tid, int kind, const char *name, int64_t step,
+		  int marked, int64_t start_ns, int64_t end_ns)
+{
+	struct wt_range r = {.start_ns = start_ns,
+			     .end_ns = end_ns,
+			     .name = wt_builder_cstring(s->b, name),
+			     .thread = wt_builder_thread(s->b, s->process, tid),
+			     .step = step,
+			     .process = s->process,
+			     .kind = (uint8_t)kind,
+			     .marked = (uint8_t)marked};
+
+	wt_builder_range(s->b, &r);
+}
+
+static void build(struct scene *s)
+{
+	struct wt_diag diag;
+	int64_t window_ns = 0;
+
+	assert_int_equal(wt_builder_finish(s->b, &s->tl, &diag), 0);
+	assert_int_equal(wt_ledger_build(&s->l, s->tl, &diag), 0);
+	assert_int_equal(wt_axes_build(&s->a, s->l), 0);
+	/* Whatever the phases: they make up the window, and their leaves the ledger's. */
+	for (int k = 0; k < WT_LEAVES; k++) {
+		int64_t leaf_ns = 0;
+
+		for (int p = 0; p < WT_PHASES; p++)
+			leaf_ns += s->a->phases[p].leaves_ns[k];
+		assert_int_equal(leaf_ns, s->l->devices[0].account.leaves_ns[k]);
+	}
+	for (int p = 0; p < WT_PHASES; p++)
+		window_ns += s->a->phases[p].busy_ns + s->a->phases[p].idle_ns;
+	assert_int_equal(window_ns, s->l->devices[0].account.window_ns);
+}
+
+static void close_scene(struct scene *s)
+{
+	wt_axes_free(s->a);
+	wt_ledger_free(s->l);
+	wt_timeline_free(s->tl);
+}
+
+/* One letter an operation, in the order of launch: f b r o g . (not known) ... */
+static void phases_are(struct scene *s, const char *want)
+{
+	static const char letters[WT_PHASES] = ".fbrogecpdm";
+	char got[512];
+	size_t n = 0;
+
+	assert_int_equal(strlen(want), s->nops);
+	for (size_t i = 0; i < s->tl->nops && n < sizeof(got) - 1; i++)
+		got[n++] = letters[s->a->phase[i]]; /* the device runs them in order */
+	got[n] = '\0';
+	assert_string_equal(got, want);
+}
+
+/* Start-up, then steps: forward on thread 1, backward on `tid`, a norm and the optimizer on thread 1. */
+static void training(struct scene *s, int64_t tid, int steps)
+{
+	kernel(s, 1, "init_weights", 9);
+	kernel(s, 1, "init_weights", 9);
+	for (int n = 0; n < steps; n++) {
+		kernel(s, 1, GEMM, 1);
+		kernel(s, 1, "relu", 1);
+		kernel(s, 1, GEMM, 2);
+		kernel(s, tid, GEMM, 3);
+		kernel(s, tid, "relu_grad", 1);
+		kernel(s, tid, GEMM, 4);
+		kernel(s, 1, NORM, 1);
+		kernel(s, 1, ADAM, 1);
+	}
+}
+
+static void test_by_thread_and_order(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	name_thread(&s, 2, "pt_autograd_0");
+	training(&s, 2, 3);
+	kernel(&s, 1, GEMM, 1); /* the next step has begun */
+	build(&s);
+	phases_are(&s, "..fffbbboofffbbboofffbbboof");
+	assert_int_equal(s.a->phases[WT_PHASE_FORWARD].grades_ns[2], 1000);
+	/* Steps end with the optimizer; the first has start-up in it, the last is not whole. */
+	assert_int_equal(s.a->nsteps, 4);
+	assert_int_equal(s.a->steps[0].source, WT_STEPS_OPTIMIZER);
+	assert_int_equal(s.a->steps[0].partial, 1);
+	assert_int_equal(s.a->steps[1].partial, 0);
+	assert_int_equal(s.a->steps[2].partial, 0);
+	assert_int_equal(s.a->steps[3].partial, 1);
+	assert_int_equal(s.a->steps[1].start_ns, 1000 + 10 * 100);
+	assert_int_equal(s.a->steps[1].end_ns, 1000 + 18 * 100);
+	assert_int_equal(s.a->steps[1].ops, 8);
+	close_scene(&s);
+}
+
+/* Threads without names: the one that launches no optimizer. */
+static void test_nameless_threads(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	training(&s, 2, 2);
+	build(&s);
+	phases_are(&s, "..fffbbboofffbbboo");
+	close_scene(&s);
+}
+
+/* All from one thread: nothing says what is backward. */
+static void test_one_thread(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	training(&s, 1, 2);
+	kernel(&s, 1, "layer_norm_backward", 1);
+	build(&s);
+	phases_are(&s, "..................b"); /* by its name alone */
+	assert_int_equal(s.a->phases[WT_PHASE_BACKWARD].grades_ns[1], 100);
+	close_scene(&s);
+}
+
+/* A block of five runs again inside backward; three elementwise kernels that repeat do not count. */
+static void test_recompute(void **state)
+{
+	static const char *const block[] = {"norm", GEMM, "gelu", "scale", GEMM};
+	struct scene s;
+
+	open_scene(&s);
+	name_thread(&s, 2, "thread 77 (pt_autograd_0)");
+	for (int n = 0; n < 2; n++) {
+		for (unsigned i = 0; i < 5; i++)
+			kernel(&s, 1, block[i], i + 1);
+		kernel(&s, 1, "loss", 1);
+		kernel(&s, 2, "loss_grad", 1);
+		for (unsigned i = 0; i < 5; i++)
+			kernel(&s, 2, block[i], i + 1);
+		kernel(&s, 2, GEMM, 7);
+		kernel(&s, 2, "gelu", 3); /* two of forward's in a row */
+		kernel(&s, 2, "scale", 4);
+		kernel(&s, 2, GEMM, 8);
+		kernel(&s, 1, ADAM, 1);
+	}
+	build(&s);
+	phases_are(&s, "ffffffbrrrrrbbbboffffffbrrrrrbbbbo");
+	close_scene(&s);
+}
+
+/* What the job says goes first; evaluation covers the forward inside it; the rest is found by order. */
+static void test_marked(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int n = 0; n < 6; n++)
+		kernel(&s, 1, GEMM, 1); /* launched at 0 10 20 30 40 50 */
+	range(&s, 1, WT_RANGE_STEP, "step", 40, 1, -5, 25);
+	range(&s, 1, WT_RANGE_STEP, "step", 41, 1, 25, 55);
+	range(&s, 1, WT_RANGE_STEP, "ProfilerStep#1", 1, 0, -5, 60); /* the job's own go first */
+	range(&s, 1, WT_RANGE_EVALUATION, "eval", 0, 1, -5, 15);
+	range(&s, 1, WT_RANGE_FORWARD, "forward", 0, 1, 5, 15);
+	range(&s, 1, WT_RANGE_USER, "my_backward", 0, 0, 15, 25);
+	range(&s, 1, WT_RANGE_FORWARD, "forward", 0, 1, 25, 35);
+	build(&s);
+	phases_are(&s, "eebf..");
+	assert_int_equal(s.a->phases[WT_PHASE_EVALUATION].grades_ns[3], 200);
+	assert_int_equal(s.a->phases[WT_PHASE_BACKWARD].grades_ns[2], 100);
+	assert_int_equal(s.a->nsteps, 2);
+	assert_int_equal(s.a->steps[0].number, 40);
+	assert_int_equal(s.a->steps[0].grade, 3);
+	assert_int_equal(s.a->steps[0].start_ns, 1000); /* nothing before: its first operation */
+	assert_int_equal(s.a->steps[0].end_ns, 1300);
+	assert_int_equal(s.a->steps[1].start_ns, 1300);
+	assert_int_equal(s.a->steps[1].end_ns, 1600);
+	close_scene(&s);
+}
+
+static void test_engine(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int n = 0; n < 4; n++)
+		kernel(&s, 1, GEMM, 1);
+	range(&s, 1, WT_RANGE_USER, "execute_context_2(8192)_generation_0(0)", 0, 0, 0, 5);
+	range(&s, 1, WT_RANGE_USER, "execute_context_0(0)_generation_8(8)", 0, 0, 10, 15);
+	range(&s, 1, WT_RANGE_USER, "execute_context_1(64)_generation_8(8)", 0, 0, 20, 25);
+	range(&s, 1, WT_RANGE_USER, "step[DECODE bs=32]", 0, 0, 30, 35);
+	build(&s);
+	phases_are(&s, "pdmd");
+	assert_int_equal(s.a->nsteps, 4);
+	assert_int_equal(s.a->steps[2].phase, WT_PHASE_MIXED);
+	assert_int_equal(s.a->steps[0].source, WT_STEPS_NAMED);
+	close_scene(&s);
+}
+
+/* No marks, no optimizer: eight kernels that repeat, with a layer of two inside. */
+static void test_period(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	kernel(&s, 1, "start", 1);
+	for (int n = 0; n < 6; n++) {
+		kernel(&s, 1, "embed", 1);
+		for (int i = 0; i < 3; i++) {
+			kernel(&s, 1, "attention", 1);
+			kernel(&s, 1, "mlp", 1);
+		}
+		kernel(&s, 1, "sample", 1);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps,
+			 7); /* what is before the first border, 5 whole ones, the last */
+	assert_int_equal(s.a->steps[1].source, WT_STEPS_PERIOD);
+	assert_int_equal(s.a->steps[1].grade, 1);
+	for (size_t i = 1; i < 6; i++) {
+		assert_int_equal(s.a->steps[i].ops, 8);
+		assert_int_equal(s.a->steps[i].partial, 0);
+		assert_int_equal(s.a->steps[i].end_ns - s.a->steps[i].start_ns, 800);
+	}
+	close_scene(&s);
+}
+
+static void test_no_period(void **state)
+{
+	struct scene s;
+	unsigned x = 1;
+
+	open_scene(&s);
+	for (int n = 0; n < 200; n++) {
+		char name[16];
+
+		x = x * 1103515245u + 12345u;
+		snprintf(name, sizeof(name), "k%u", x >> 16 & 7);
+		kernel(&s, 1, name, 1);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 0);
+	close_scene(&s);
+}
+
+static void test_modules(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int n = 0; n < 4; n++)
+		kernel(&s, 1, GEMM, 1);
+	range(&s, 1, WT_RANGE_USER, "nn.Module: GPT_0", 0, 0, 0, 25);
+	range(&s, 1, WT_RANGE_USER, "aten::linear", 0, 0, 8, 18);
+	range(&s, 1, WT_RANGE_USER, "nn.Module: Linear_3", 0, 0, 5, 20);
+	build(&s);
+	assert_int_equal(s.a->nmodules, 2);
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[0].path), "GPT_0");
+	assert_int_equal(s.a->modules[0].kernel_ns, 200); /* launched at 0 and 20 */
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[1].path), "GPT_0 / Linear_3");
+	assert_int_equal(s.a->module_unknown_ns, 100);
+	close_scene(&s);
+}
+
+/* All-reduce in backward: of gradients, unless forward uses that communicator too. */
+static void collective(struct scene *s, int64_t tid, uint64_t comm)
+{
+	struct wt_collective c = {
+		.comm = comm, .op = WT_COLL_ALL_REDUCE, .call = -1, .process = s->process};
+	struct wt_call call = {.start_ns = s->host_ns,
+			       .end_ns = s->host_ns + 5,
+			       .correlation = ++s->correlation,
+			       .thread = wt_builder_thread(s->b, s->process, tid),
+			       .stream = UINT32_MAX,
+			       .parent = -1,
+			       .process = s->process,
+			       .kind = WT_CALL_LAUNCH};
+	struct wt_op op = {.start_ns = s->device_ns,
+			   .end_ns = s->device_ns + 100,
+			   .correlation = s->correlation,
+			   .stream = s->stream,
+			   .device = s->device,
+			   .process = s->process,
+			   .kind = WT_OP_KERNEL,
+			   .call = -1};
+
+	c.name = wt_builder_cstring(s->b, "AllReduce");
+	op.collective = wt_builder_collective(s->b, &c);
+	op.name = wt_builder_cstring(s->b, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
+	wt_builder_call(s->b, &call);
+	wt_builder_op(s->b, &op);
+	s->host_ns += 10;
+	s->device_ns += 100;
+	s->nops++;
+}
+
+static void test_gradient_comm(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	name_thread(&s, 2, "pt_autograd_0");
+	for (int n = 0; n < 2; n++) {
+		kernel(&s, 1, GEMM, 1);
+		collective(&s, 1, 5); /* tensor parallel */
+		kernel(&s, 2, GEMM, 2);
+		collective(&s, 2, 5);
+		collective(&s, 2, 6); /* data parallel */
+		kernel(&s, 2, GEMM, 2);
+		kernel(&s, 1, ADAM, 1);
+	}
+	build(&s);
+	phases_are(&s, "ffbbgboffbbgbo");
+	close_scene(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_thread_and_order),
+		cmocka_unit_test(test_nameless_threads),
+		cmocka_unit_test(test_one_thread),
+		cmocka_unit_test(test_recompute),
+		cmocka_unit_test(test_marked),
+		cmocka_unit_test(test_engine),
+		cmocka_unit_test(test_period),
+		cmocka_unit_test(test_no_period),
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_gradient_comm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
