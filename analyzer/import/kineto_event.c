@@ -330,10 +330,23 @@ static int read_id(struct wt_kineto_parser *ps, int64_t *ret, uint32_t flag)
 	return 0;
 }
 
-static int is_step(const struct wt_json_text *name)
+int wt_kineto_is_told(const struct wt_json_text *name)
 {
-	return name->n >= sizeof(STEP_PREFIX) - 1 &&
-	       !memcmp(name->s, STEP_PREFIX, sizeof(STEP_PREFIX) - 1);
+	static const struct {
+		const char *text;
+		size_t n;
+	} prefixes[] = {
+#define PREFIX(text_) {text_, sizeof(text_) - 1}
+		PREFIX("ProfilerStep#"), PREFIX("autograd::engine::evaluate_function"),
+		PREFIX("Optimizer."),	 PREFIX("enumerate(DataLoader)"),
+		PREFIX("nn.Module: "),
+#undef PREFIX
+	};
+
+	for (size_t i = 0; i < COUNT(prefixes); i++)
+		if (name->n >= prefixes[i].n && !memcmp(name->s, prefixes[i].text, prefixes[i].n))
+			return 1;
+	return 0;
 }
 
 /* 1 if what has been read so far says that nobody wants this event. */
@@ -347,7 +360,7 @@ static int unwanted(const struct wt_kineto_parser *ps)
 		return 0;
 	if (ev->cat == WT_KINETO_IGNORED)
 		return 1;
-	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s && !is_step(&ps->texts[0]);
+	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s && !wt_kineto_is_told(&ps->texts[0]);
 }
 
 /* One key of an event: 0, 1 after a word that can make the event unwanted, or an error. */

@@ -56,6 +56,8 @@ void wt_kineto_parser_free(struct wt_kineto_parser *ps);
  * or the scanner's error. An event of no interest is skipped at once where its category or phase says so.
  */
 int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret);
+/* 1 if an operator or Python frame of that name is kept as a range: steps, modules, the optimizer, backward, input. */
+int wt_kineto_is_told(const struct wt_json_text *name);
 /* Objects seen so far that have a phase or a category, i.e. that are trace events at all. */
 uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps);
 

@@ -37,6 +37,7 @@ static const struct {
 	CAT("user_annotation", RANGE),
 	CAT("cpu_op", OPERATOR),
 	CAT("Operator", OPERATOR),
+	CAT("python_function", OPERATOR), /* of modules */
 	/* Chrome's own category of metadata events. */
 	CAT("__metadata", UNSEEN),
 #undef CAT

@@ -18,7 +18,7 @@ enum wt_kineto_cat {
 	WT_KINETO_MEMSET,
 	WT_KINETO_CALL,	    /* runtime or driver call of the host */
 	WT_KINETO_RANGE,    /* annotation */
-	WT_KINETO_OPERATOR, /* wanted only if it names a step */
+	WT_KINETO_OPERATOR, /* wanted only if wt_kineto_is_told(), Python frames too */
 };
 enum wt_kineto_cat wt_kineto_category(const char *s, size_t n);
 

@@ -306,11 +306,6 @@ static void add_aside(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	wt_builder_aside(k->b, &a);
 }
 
-static int is_step(const struct wt_kineto_event *ev)
-{
-	return ev->name.n > 13 && !memcmp(ev->name.s, "ProfilerStep#", 13);
-}
-
 int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
 	if (ev->ph == 'M')
@@ -325,7 +320,7 @@ int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 		return 0;
 	case WT_KINETO_RANGE:
 	case WT_KINETO_OPERATOR:
-		if (ev->cat == WT_KINETO_RANGE || is_step(ev))
+		if (ev->cat == WT_KINETO_RANGE || wt_kineto_is_told(&ev->name))
 			add_range(k, ev);
 		return k->error;
 	default:

@@ -3,7 +3,7 @@
 
 The truth: the time in which the device was idle by the simulator's own rows, and the host was in the delay: by the
 job's stamps, or (alloc, module) in the driver calls of that kind, which the truth lists. The leaf must hold at least
-95 % of it, and at most 5 % more than the delays as a whole; it must be worth talking about, and come first.
+95 % of it, and not more than there was; it must be worth talking about, and come first.
 """
 import glob
 import json
@@ -64,7 +64,8 @@ first = r["opportunities"][0]["leaf"]
 checks = {
     "large enough to matter": total(happened) >= min(100e6, 0.2 * whole),
     "at least 95 %": got >= 0.95 * total(happened),
-    "not more than there was": got <= 1.05 * total(held) + 2e6 or how in CALLS,
+    # The host is late without a delay too, so D8 has more; never more than the device was idle.
+    "not more than there was": got <= (1.05 * total(held) if how in ("input", "sync") else total(idle)),
     "it is the first opportunity (%s)" % first: first in LEAVES or how in CALLS,
 }
 for what, ok in checks.items():
