@@ -232,11 +232,25 @@ static inline int gen_kind_of(struct gen_scene *s, int state)
 	return gen_of_state[state][gen_u32(s) % gen_nof_state[state]];
 }
 
+/*
+ * Any of these states. Where ranks meet, all communication is that of gen_meet(): a kernel of NCCL that only some ranks
+ * have is no job.
+ */
+static inline int gen_state(struct gen_scene *s, int lo, int hi)
+{
+	int state;
+
+	do
+		state = (int)gen_in(s, lo, hi);
+	while (state == GEN_COMM && s->nranks > 1);
+	return state;
+}
+
 /* ---- parts of a run: each begins at r->t, leaves r->t at its end, and books its time ---- */
 
 static inline void gen_one(struct gen_scene *s, struct gen_rank *r)
 {
-	int kind = gen_kind_of(s, (int)gen_in(s, 0, 3));
+	int kind = gen_kind_of(s, gen_state(s, GEN_COMPUTE, GEN_SPIN));
 	int64_t d = gen_in(s, 4 * GEN_US, gen_u32(s) % 3 ? 9 * GEN_US : 60 * GEN_US);
 
 	gen_run_op(s, r, kind, r->t, d, 1 + (int)gen_in(s, 0, 1));
@@ -247,7 +261,7 @@ static inline void gen_one(struct gen_scene *s, struct gen_rank *r)
 /* What comes first in precedence hides what comes after. */
 static inline void gen_hidden(struct gen_scene *s, struct gen_rank *r)
 {
-	int over = (int)gen_in(s, 0, 2), under = (int)gen_in(s, over + 1, 3),
+	int over = gen_state(s, GEN_COMPUTE, GEN_COPY), under = gen_state(s, over + 1, GEN_SPIN),
 	    kind = gen_kind_of(s, over);
 	int64_t d = gen_in(s, 12 * GEN_US, 50 * GEN_US), from = gen_in(s, 5 * GEN_US, d - 2),
 		to = gen_in(s, from + 1, d);
@@ -261,7 +275,7 @@ static inline void gen_hidden(struct gen_scene *s, struct gen_rank *r)
 /* It sticks out in front and behind. */
 static inline void gen_exposed(struct gen_scene *s, struct gen_rank *r)
 {
-	int over = (int)gen_in(s, 0, 2), under = (int)gen_in(s, over + 1, 3);
+	int over = gen_state(s, GEN_COMPUTE, GEN_COPY), under = gen_state(s, over + 1, GEN_SPIN);
 	int ka = gen_kind_of(s, under), kb = gen_kind_of(s, over);
 	int64_t lead = gen_in(s, 5 * GEN_US, 30 * GEN_US), d = gen_in(s, 5 * GEN_US, 40 * GEN_US);
 	int64_t tail = gen_u32(s) % 2 ? gen_in(s, 1, 20 * GEN_US) : -gen_in(s, 0, d - 1);
@@ -554,6 +568,7 @@ static inline void gen_meet(struct gen_scene *s)
 		n = gen_call(r, GEN_NCCL, c->end, c->end + 200);
 		n->start = c->start - 200; /* around its launch */
 		n->bytes = 65536;
+		n->op_kind = (uint8_t)r->ncollectives; /* its number */
 		c->in_nccl = 1;
 		gen_book(r, WT_B5, d);
 		r->wait_ns += last - r->t;

@@ -470,7 +470,7 @@ static inline void gen_wt_records(struct wt_scene *w, const struct gen_rank *r)
 }
 
 static inline void gen_wt_collectives(struct wt_scene *w, const struct gen_rank *r,
-				      const struct gen_row *rows, int n, int thread, int64_t *seq)
+				      const struct gen_row *rows, int n, int thread)
 {
 	Warptap__V1__Collectives m = WARPTAP__V1__COLLECTIVES__INIT;
 	int64_t seq_d;
@@ -480,7 +480,7 @@ static inline void gen_wt_collectives(struct wt_scene *w, const struct gen_rank 
 	for (int i = 0; i < n; i++) {
 		if (rows[i].call < 0 || r->calls[rows[i].call].kind != GEN_NCCL)
 			continue;
-		seq_d = ++*seq;
+		seq_d = r->calls[rows[i].call].op_kind;
 		call = rows[i].seq;
 		m.comm = 1;
 		m.seq_d = &seq_d;
@@ -534,7 +534,6 @@ static inline void gen_wt(const struct gen_scene *s, int rank, struct wt_scene *
 	static size_t size;
 	const struct gen_rank *r = &s->rank[rank];
 	uint64_t end = (uint64_t)gen_end_of(r);
-	int64_t seq = 0;
 	Warptap__V1__End e = WARPTAP__V1__END__INIT;
 
 	if (!mem) {
@@ -559,7 +558,7 @@ static inline void gen_wt(const struct gen_scene *s, int rank, struct wt_scene *
 		gen_wt_rows(w, r, thread, rows, n);
 		gen_wt_marks(w, r, thread, rows, n);
 		gen_wt_api(w, r, thread);
-		gen_wt_collectives(w, r, rows, n, thread, &seq);
+		gen_wt_collectives(w, r, rows, n, thread);
 	}
 	gen_wt_records(w, r);
 	gen_wt_counts(w, r, end);

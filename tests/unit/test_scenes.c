@@ -15,6 +15,7 @@
 
 #include "gen/scene_out.h"
 #include "import/import_kineto.h"
+#include "ranks/ranks.h"
 #include "timeline/builder.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -137,6 +138,30 @@ static int judge(const struct gen_scene *s, const struct seen *seen, enum gen_fo
 	return wrong;
 }
 
+/* Matched over the ranks, communication parts into what was waited and the rest; nothing else moves. */
+static int judge_waits(const struct gen_scene *s, struct seen *seen, enum gen_format format)
+{
+	struct wt_diag diag = {.offset = -1};
+	struct wt_ranks *ranks;
+	int wrong = 0;
+
+	assert_int_equal(wt_ranks_build(&ranks, seen->l, &diag), 0);
+	for (int i = 0; i < s->nranks; i++) {
+		struct wt_account a = inner(&seen->l->devices[i]);
+
+		wrong |= judge_rank(s, &a, i, format);
+		if (a.leaves_ns[WT_B3] != s->rank[i].wait_ns) {
+			wrong = 1;
+			print_message("seed %llu %s rank %d: waited %lld ns, the truth is %lld\n",
+				      (unsigned long long)s->seed,
+				      format == GEN_WT ? ".wt" : "Kineto", i,
+				      (long long)a.leaves_ns[WT_B3], (long long)s->rank[i].wait_ns);
+		}
+	}
+	wt_ranks_free(ranks);
+	return wrong;
+}
+
 static void leaves_are_as_built(void **state)
 {
 	static struct gen_scene s;
@@ -148,6 +173,7 @@ static void leaves_are_as_built(void **state)
 			struct seen seen = look(&s, (enum gen_format)f, &(struct gen_telling){0});
 
 			wrong += judge(&s, &seen, (enum gen_format)f);
+			wrong += s.nranks > 1 && judge_waits(&s, &seen, (enum gen_format)f);
 			leave(&seen);
 		}
 		if (wrong > 5)
