@@ -321,7 +321,8 @@ static int set_environment(const struct run *run, const struct options *opt)
 		if (r)
 			return r;
 	}
-	if (setenv("WARPTAP_DIR", run->dir, 1) ||
+	/* NVTX takes one tool; whoever is named already keeps it. */
+	if (setenv("NVTX_INJECTION64_PATH", run->agent, 0) || setenv("WARPTAP_DIR", run->dir, 1) ||
 	    (opt->level && setenv("WARPTAP_LEVEL", opt->level, 1)) || preload(run->agent)) {
 		fprintf(stderr, "warptap run: %s\n", strerror(errno));
 		return WT_EXIT_FAILED;

@@ -94,7 +94,8 @@ static void add_range(struct pairing *p, const struct wt_mark *r, uint64_t end_t
 		.step = r->value,
 		.process = t->process,
 		.kind = r->kind && r->kind <= WT_RANGE_OFFLOAD ? (uint8_t)r->kind : WT_RANGE_USER,
-		.marked = 1,
+		.marked = r->kind >
+			  WT_RANGE_USER, /* no more than a name: it may still say something */
 	};
 
 	range.end_ns = end_ns < range.start_ns ? range.start_ns : end_ns;
