@@ -253,6 +253,16 @@ uint16_t wt_nsys_device(struct wt_nsys *k, uint16_t process, int64_t ordinal)
 	return (uint16_t)*at;
 }
 
+/* Times count from the start of the session: with it, reports of several machines are on one clock. */
+static int add_session(void *arg, sqlite3_stmt *s)
+{
+	struct wt_nsys *k = arg;
+
+	if (sqlite3_column_type(s, 0) == SQLITE_INTEGER && sqlite3_column_int64(s, 0) > 0)
+		wt_builder_input_at(k->b, k->input)->base_ns = sqlite3_column_int64(s, 0);
+	return 1;
+}
+
 void wt_nsys_read_info(struct wt_nsys *k)
 {
 	static const char *const gpu[] = {"id",
@@ -265,8 +275,10 @@ void wt_nsys_read_info(struct wt_nsys *k)
 					  "cuDevice",
 					  NULL};
 	static const char *const cuda[] = {"gpuId", "cudaId", "pid", NULL};
+	static const char *const session[] = {"utcEpochNs", NULL};
 
 	open_strings(k);
+	wt_nsys_read_table(k, "TARGET_INFO_SESSION_START_TIME", session, add_session);
 	wt_nsys_read_table(k, "TARGET_INFO_GPU|TARGET_INFO_CUDA_GPU", gpu, add_gpu);
 	wt_nsys_read_table(k, "TARGET_INFO_CUDA_DEVICE", cuda, add_cuda_device);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Device rows of an Nsight Systems export: kernels, copies, memsets, and whole graphs where the recording did not go
- * into their nodes. See nsys.h. Times are nanoseconds since the start of the session, as the file has them.
+ * into their nodes. See nsys.h. Times are nanoseconds since the start of the session, whose own time the builder adds.
  */
 #include "import/nsys.h"
 

@@ -85,6 +85,12 @@ if r:
     check(sum(c["bytes"] for c in calls) == truth["collectives"][1], f"bytes: {[c['bytes'] for c in calls]}, expected {truth['collectives']}")
     check(sorted(d["rank"] for d in r["devices"]) == [0, 1], "NCCL's ranks are not those of the devices")
 
+# Two machines, their sessions 5 ms apart: the same work is 5 ms later on one clock.
+paths = [make(f"host{i}.sqlite", "--processes", "1", "--fault", "no-gpu", "--session", str(1_700_000_000_000_000_000 + 5_000_000 * i))[0] for i in range(2)]
+run = subprocess.run([binary, "report", "--json", *paths], capture_output=True, text=True)
+starts = sorted(d["window_start_ns"] for d in json.loads(run.stdout)["devices"])
+check(len(starts) == 2 and starts[1] - starts[0] == 5_000_000, f"two sessions: {starts}")
+
 for fault, word in (("no-kernel", "KERNEL"), ("no-runtime", "RUNTIME"), ("no-memcpy", "MEMCPY"), ("no-nvtx", "NVTX_EVENTS")):
     path, truth = make(f"{fault}.sqlite", "--fault", fault)
     r, _ = report(path, 0)

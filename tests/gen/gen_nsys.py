@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes Nsight Systems exports (SQLite) of several schemas and prints what they hold.
 
-usage: gen_nsys.py -o FILE [--seed N] [--schema 2021|2023|2026] [--kernels N] [--processes N] [--fault NAME]...
+usage: gen_nsys.py -o FILE [--seed N] [--schema 2021|2023|2026] [--kernels N] [--processes N] [--session NS]
+                   [--fault NAME]...
 
 The table of truth, one line a device that has kernels: pid, ordinal, kernels, union_ns, sum_ns, without_launch; then
 "collectives N bytes" and "steps N". Faults and turns:
@@ -29,6 +30,7 @@ ap.add_argument("--seed", type=int, default=1)
 ap.add_argument("--schema", default="2026")
 ap.add_argument("--kernels", type=int, default=300)
 ap.add_argument("--processes", type=int, default=2)
+ap.add_argument("--session", type=int, default=1_700_000_000_000_000_000)
 ap.add_argument("--fault", action="append", default=[])
 a = ap.parse_args()
 rnd = random.Random(a.seed)
@@ -217,6 +219,9 @@ if "nccl" in has:
                            (16777223, (("NCCL communicator ID", 18, None), ("Message size [bytes]", 22, 8), ("Reduction operation", 16777232, 16)))):
         for idx, (name, kind, offset) in enumerate(fields):
             db.execute("INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES VALUES (1, ?, ?, ?, ?, ?)", (schema, idx, kind, name, offset))
+if late:
+    db.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, localTime TEXT)")
+    db.execute("INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?, '', '')", (a.session,))
 if "secrets" in has:
     for name in ("TARGET_INFO_SYSTEM_ENV", "META_DATA_CAPTURE", "META_DATA_EXPORT", "ProcessStreams"):
         db.execute("CREATE TABLE %s (name TEXT, value TEXT)" % name)
