@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """See nsys-generated.sh. usage: nsys_generated.py BIN"""
+
 import json
 import os
 import shutil
@@ -21,8 +22,9 @@ def check(ok, text):
 
 def make(name, *args):
     path = os.path.join(tmp, name)
-    lines = subprocess.run([sys.executable, "tests/gen/gen_nsys.py", "-o", path, *args], check=True, capture_output=True,
-                           text=True).stdout.splitlines()
+    lines = subprocess.run(
+        [sys.executable, "tests/gen/gen_nsys.py", "-o", path, *args], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
     truth = {}
     for line in lines:
         key, *rest = line.split("\t")
@@ -68,7 +70,9 @@ def same(name, *args, launches=True, devices=True, code=0):
 for schema in ("2021", "2023", "2026"):
     r, truth = same(f"plain{schema}.sqlite", "--schema", schema, "--seed", schema, "--processes", "3")
     check(r and all(d["name"].startswith("NVIDIA") for d in r["devices"]), f"{schema}: a device has no name")
-    check(r and len(r["steps"]) == truth["steps"][0], f"{schema}: {len(r['steps'])} steps, {truth['steps'][0]} expected")
+    check(
+        r and len(r["steps"]) == truth["steps"][0], f"{schema}: {len(r['steps'])} steps, {truth['steps'][0]} expected"
+    )
 same("versioned.sqlite", "--fault", "versioned")
 same("nokey.sqlite", "--fault", "no-key")
 same("nopid.sqlite", "--fault", "no-pid", "--processes", "1")
@@ -76,25 +80,52 @@ same("graph.sqlite", "--fault", "graph", "--processes", "4")
 same("absurd.sqlite", "--fault", "absurd")
 same("secrets.sqlite", "--fault", "secrets")
 r, _ = same("level.sqlite", "--fault", "graph", "--fault", "graph-level", "--processes", "1")
-check(r and r["devices"][0]["compute_ns"] > r["devices"][0]["kernels"]["union_ns"], "a graph recorded as a whole owns no time")
+check(
+    r and r["devices"][0]["compute_ns"] > r["devices"][0]["kernels"]["union_ns"],
+    "a graph recorded as a whole owns no time",
+)
 
 r, truth = same("nccl.sqlite", "--fault", "nccl", "--processes", "2")
 if r:
     calls = [c for c in r["collectives"] if c["name"] == "ncclAllReduce"]
-    check(sum(c["count"] for c in calls) == truth["collectives"][0], f"collectives: {r['collectives']}, expected {truth['collectives']}")
-    check(sum(c["bytes"] for c in calls) == truth["collectives"][1], f"bytes: {[c['bytes'] for c in calls]}, expected {truth['collectives']}")
+    check(
+        sum(c["count"] for c in calls) == truth["collectives"][0],
+        f"collectives: {r['collectives']}, expected {truth['collectives']}",
+    )
+    check(
+        sum(c["bytes"] for c in calls) == truth["collectives"][1],
+        f"bytes: {[c['bytes'] for c in calls]}, expected {truth['collectives']}",
+    )
     check(sorted(d["rank"] for d in r["devices"]) == [0, 1], "NCCL's ranks are not those of the devices")
 
 # Two machines, their sessions 5 ms apart: the same work is 5 ms later on one clock.
-paths = [make(f"host{i}.sqlite", "--processes", "1", "--fault", "no-gpu", "--session", str(1_700_000_000_000_000_000 + 5_000_000 * i))[0] for i in range(2)]
+paths = [
+    make(
+        f"host{i}.sqlite",
+        "--processes",
+        "1",
+        "--fault",
+        "no-gpu",
+        "--session",
+        str(1_700_000_000_000_000_000 + 5_000_000 * i),
+    )[0]
+    for i in range(2)
+]
 run = subprocess.run([binary, "report", "--json", *paths], capture_output=True, text=True)
 starts = sorted(d["window_start_ns"] for d in json.loads(run.stdout)["devices"])
 check(len(starts) == 2 and starts[1] - starts[0] == 5_000_000, f"two sessions: {starts}")
 
-for fault, word in (("no-kernel", "KERNEL"), ("no-runtime", "RUNTIME"), ("no-memcpy", "MEMCPY"), ("no-nvtx", "NVTX_EVENTS")):
+for fault, word in (
+    ("no-kernel", "KERNEL"),
+    ("no-runtime", "RUNTIME"),
+    ("no-memcpy", "MEMCPY"),
+    ("no-nvtx", "NVTX_EVENTS"),
+):
     path, truth = make(f"{fault}.sqlite", "--fault", fault)
     r, _ = report(path, 0)
-    check(r and any("not in this export" in n and word in n for n in r["notes"]), f"{fault}: the report does not say so")
+    check(
+        r and any("not in this export" in n and word in n for n in r["notes"]), f"{fault}: the report does not say so"
+    )
     if r and fault == "no-runtime":
         check(all(k[3] == k[0] for k in kernels(r)), "no-runtime: kernels have launches")
 same("no-gpu.sqlite", "--fault", "no-gpu")
@@ -110,7 +141,10 @@ for kernels_asked in ("3000", "40000"):
     r, err = report(path, 3)
     if r:
         check(0 < kernels(r)[0][0], "cut: nothing was read")
-        check(r["inputs"][0]["lost"]["bytes"] > 0 and r["inputs"][0]["damaged"], "cut: it does not say how much is lost")
+        check(
+            r["inputs"][0]["lost"]["bytes"] > 0 and r["inputs"][0]["damaged"], "cut: it does not say how much is lost"
+        )
+
 
 # What is no export: refused by name, exit 1.
 def database(name, sql):
@@ -121,11 +155,21 @@ def database(name, sql):
     return path
 
 
-for path, word in ((database("other.sqlite", "CREATE TABLE t (a)"), "no Nsight Systems export"),
-                   (database("nvprof.nvvp", "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start); CREATE TABLE StringTable (id)"), "nvprof"),
-                   (database("rocpd.db", "CREATE TABLE rocpd_string_x (id)"), "rocpd convert"),
-                   # views and generated columns are somebody else's program: not run
-                   (database("view.sqlite", "CREATE VIEW StringIds AS SELECT 1 AS id; CREATE VIEW NVTX_EVENTS AS SELECT 2"), "no Nsight")):
+for path, word in (
+    (database("other.sqlite", "CREATE TABLE t (a)"), "no Nsight Systems export"),
+    (
+        database(
+            "nvprof.nvvp", "CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start); CREATE TABLE StringTable (id)"
+        ),
+        "nvprof",
+    ),
+    (database("rocpd.db", "CREATE TABLE rocpd_string_x (id)"), "rocpd convert"),
+    # views and generated columns are somebody else's program: not run
+    (
+        database("view.sqlite", "CREATE VIEW StringIds AS SELECT 1 AS id; CREATE VIEW NVTX_EVENTS AS SELECT 2"),
+        "no Nsight",
+    ),
+):
     r, err = report(path, 1)
     check(r is None and word in err, f"{os.path.basename(path)}: {err}")
 endless = """CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
@@ -137,7 +181,7 @@ with open(os.path.join(tmp, "header.sqlite"), "wb") as f:
 r, err = report(os.path.join(tmp, "header.sqlite"), 1)
 check("100 bytes" in err, f"header: {err}")
 with open(os.path.join(tmp, "noise.sqlite"), "wb") as f:
-    f.write(b"SQLite format 3\0" + bytes((i * 37 + 11) & 0xff for i in range(8000)))
+    f.write(b"SQLite format 3\0" + bytes((i * 37 + 11) & 0xFF for i in range(8000)))
 report(os.path.join(tmp, "noise.sqlite"), 1)
 with open(os.path.join(tmp, "x.nsys-rep"), "wb") as f:
     f.write(b"NVIDIA Tegra Profiler Report 2025.3 \0\1\2")

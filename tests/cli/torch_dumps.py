@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """See torch-dumps.sh. usage: torch_dumps.py BIN PUBLIC-DUMPS"""
+
 import glob
 import json
 import os
@@ -54,7 +55,15 @@ class Job:
         self.last[group][rank] += 1
         if finished:
             self.done[group][rank] = self.last[group][rank]
-        self.entry(rank, group, op, count, self.last[group][rank] if seq is None else seq, "completed" if finished else "scheduled", False)
+        self.entry(
+            rank,
+            group,
+            op,
+            count,
+            self.last[group][rank] if seq is None else seq,
+            "completed" if finished else "scheduled",
+            False,
+        )
 
     def p2p(self, rank, group, op, other):
         ranks = GROUPS[group][1]
@@ -63,19 +72,44 @@ class Job:
 
     def entry(self, rank, group, op, count, seq, state, p2p):
         mine = sorted((g for g in GROUPS if rank in GROUPS[g][1]), key=int)
-        self.entries[rank].append({
-            "record_id": len(self.entries[rank]), "pg_id": mine.index(group), "process_group": (group, GROUPS[group][0]),
-            "collective_seq_id": seq, "p2p_seq_id": 7 if p2p else 0, "op_id": seq, "profiling_name": "nccl:" + op,
-            "time_created_ns": 1758610505592849034, "input_sizes": [[count]], "input_dtypes": ["Float"], "output_sizes": [[count]],
-            "output_dtypes": ["Float"], "state": state, "time_discovered_started_ns": None, "retired": False, "is_p2p": p2p})
+        self.entries[rank].append(
+            {
+                "record_id": len(self.entries[rank]),
+                "pg_id": mine.index(group),
+                "process_group": (group, GROUPS[group][0]),
+                "collective_seq_id": seq,
+                "p2p_seq_id": 7 if p2p else 0,
+                "op_id": seq,
+                "profiling_name": "nccl:" + op,
+                "time_created_ns": 1758610505592849034,
+                "input_sizes": [[count]],
+                "input_dtypes": ["Float"],
+                "output_sizes": [[count]],
+                "output_dtypes": ["Float"],
+                "state": state,
+                "time_discovered_started_ns": None,
+                "retired": False,
+                "is_p2p": p2p,
+            }
+        )
 
     def dump(self, rank, status=True, names=str):
         mine = sorted((g for g in GROUPS if rank in GROUPS[g][1]), key=int)
-        d = {"version": "2.10", "nccl_version": "2.27.3", "entries": self.entries[rank],
-             "pg_config": {g: {"name": g, "desc": GROUPS[g][0], "ranks": names(GROUPS[g][1])} for g in reversed(mine)}}
+        d = {
+            "version": "2.10",
+            "nccl_version": "2.27.3",
+            "entries": self.entries[rank],
+            "pg_config": {g: {"name": g, "desc": GROUPS[g][0], "ranks": names(GROUPS[g][1])} for g in reversed(mine)},
+        }
         if status:
-            d["pg_status"] = {str(i): {"last_enqueued_collective": self.last[g][rank], "last_started_collective": -1,
-                                       "last_completed_collective": self.done[g][rank]} for i, g in enumerate(mine)}
+            d["pg_status"] = {
+                str(i): {
+                    "last_enqueued_collective": self.last[g][rank],
+                    "last_started_collective": -1,
+                    "last_completed_collective": self.done[g][rank],
+                }
+                for i, g in enumerate(mine)
+            }
         return d
 
 
@@ -169,19 +203,38 @@ check(suspects(r) == [] and all(c["agrees"] for c in r["progress"]["communicator
 
 block = {"size": 3 << 20, "requested_size": 3 << 20, "state": "active_allocated", "frames": []}
 hole = {"size": 5 << 20, "requested_size": 0, "state": "inactive", "frames": []}
-trace = [{"action": "alloc", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
-         {"action": "free_requested", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
-         {"action": "free_completed", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
-         {"action": "oom", "size": 1 << 40, "stream": 0, "device_free": 5, "frames": []}]
-snapshot = {"segments": [{"device": 1, "address": 2 ** 63 + 5, "total_size": 8 << 20, "allocated_size": 3 << 20, "stream": 0,
-                          "segment_type": "large", "blocks": [block, hole]}], "device_traces": [[], trace]}
+trace = [
+    {"action": "alloc", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
+    {"action": "free_requested", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
+    {"action": "free_completed", "addr": 1, "size": 9 << 20, "stream": 0, "frames": []},
+    {"action": "oom", "size": 1 << 40, "stream": 0, "device_free": 5, "frames": []},
+]
+snapshot = {
+    "segments": [
+        {
+            "device": 1,
+            "address": 2**63 + 5,
+            "total_size": 8 << 20,
+            "allocated_size": 3 << 20,
+            "stream": 0,
+            "segment_type": "large",
+            "blocks": [block, hole],
+        }
+    ],
+    "device_traces": [[], trace],
+}
 for name, data in (("mem.pickle", pickle.dumps(snapshot, 4)), ("mem.json", json.dumps(snapshot).encode())):
     with open(os.path.join(tmp, name), "wb") as f:
         f.write(data)
     r, _ = report(name, os.path.join(tmp, name))
     note = " ".join(r["notes"]) if r else ""
-    for word in (f"{8 << 20} bytes reserved in 1 segments", f"{3 << 20} in use", f"largest hole {5 << 20}", f"peak is {12 << 20} bytes",
-                 "out of memory 1 times"):
+    for word in (
+        f"{8 << 20} bytes reserved in 1 segments",
+        f"{3 << 20} in use",
+        f"largest hole {5 << 20}",
+        f"peak is {12 << 20} bytes",
+        "out of memory 1 times",
+    ):
         check(word in note, f"{name}: no '{word}' in: {note}")
 
 # ---- hostile pickles: exit 1, one line, nothing runs, little memory
@@ -194,7 +247,11 @@ class Evil:
         return os.system, (f"touch {canary}",)
 
 
-bomb = b"\x80\x04]\x94" + b"".join(b"]\x94(" + b"h" + bytes([i]) * 1 + (b"h" + bytes([i])) * 40 + b"e" for i in range(60)) + b"."
+bomb = (
+    b"\x80\x04]\x94"
+    + b"".join(b"]\x94(" + b"h" + bytes([i]) * 1 + (b"h" + bytes([i])) * 40 + b"e" for i in range(60))
+    + b"."
+)
 hostile = {
     "class2": pickle.dumps({"entries": Evil()}, 2),
     "class5": pickle.dumps({"entries": [Evil()]}, 5),
