@@ -117,6 +117,11 @@ static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
 	struct cutter k = {.r = r, .d = d, .run_op = NO_OP};
 	int err = 0;
 
+	/* most slices stay as they are: room for those, at once */
+	k.out.room = d->slices.n + d->slices.n / 16 + 16;
+	k.out.rows = malloc(k.out.room * sizeof(*k.out.rows));
+	if (!k.out.rows)
+		return -WT_E_NOMEM;
 	for (size_t i = 0; !err && i < d->slices.n; i++) {
 		const struct wt_slice *s = &d->slices.rows[i];
 		int exposed = s->leaf == WT_B5 && s->op != NO_OP;

@@ -344,13 +344,37 @@ static void comms_text(const struct wt_report *r, struct wt_strbuf *out)
 	free(order);
 }
 
+/* Kernels that compute and communicate at once. */
+static int64_t fused_ns(const struct wt_report *r, uint64_t *ret_count)
+{
+	int64_t ns = 0;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < r->nkernels; i++) {
+		if (!r->kernels[i].family || strcmp(r->kernels[i].family->role, "fused") != 0)
+			continue;
+		ns += r->kernels[i].sum_ns;
+		*ret_count += r->kernels[i].count;
+	}
+	return ns;
+}
+
 void wt_ranks_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_ranks *k = r->ranks;
+	uint64_t nfused;
+	int64_t ns = fused_ns(r, &nfused);
 
-	if (!k->ncomms)
+	if (!k->ncomms && !nfused)
 		return;
 	wt_text_heading(r, out, "Ranks: who waited on whom");
+	if (nfused) {
+		wt_strbuf_addf(out, "  fused: %" PRIu64 " kernels, ", nfused);
+		wt_text_span(out, ns);
+		wt_strbuf_adds(out, ", compute and communicate at once: counted as compute, and "
+				    "what of them is waiting "
+				    "cannot be told\n");
+	}
 	if (k->nseats > 1) {
 		clocks_text(r, out);
 		wt_strbuf_adds(out, "  exposed waiting of all ranks ");
@@ -512,6 +536,7 @@ static void comms_json(const struct wt_report *r, struct wt_jout *j)
 void wt_ranks_json(const struct wt_report *r, struct wt_jout *j)
 {
 	const struct wt_ranks *k = r->ranks;
+	uint64_t nfused;
 
 	wt_jout_open(j, "ranks", '{');
 	wt_jout_uint(j, "recorded", k->nseats);
@@ -519,6 +544,8 @@ void wt_ranks_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_int(j, "residual_p95_ns", k->residual_ns);
 	wt_jout_int(j, "wait_ns", k->wait_ns);
 	wt_jout_int(j, "not_established_ns", k->unblamed_ns);
+	wt_jout_int(j, "fused_ns", fused_ns(r, &nfused));
+	wt_jout_uint(j, "fused_kernels", nfused);
 	clocks_json(r, j);
 	blames_json(r, j);
 	stragglers_json(r, j);

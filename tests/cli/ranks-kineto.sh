@@ -81,3 +81,23 @@ text = open(sys.argv[1] + "/both.txt").read()
 eq("said in words", "rank 0 waited on rank 1 because of A1 tensor cores" in text, True)
 sys.exit(bool(bad))
 EOP
+# A public recording of one rank of eight: its multimem kernels are communication, matching is tried and its outcome said.
+public=../shared/traces/kineto/k034.json.gz
+if [ ! -e "$public" ]; then
+	echo "skip-ok: $public is absent, the rest passed"
+	exit 77
+fi
+"$warptap" report --json "$public" >"$tmp/k034.json"
+python3 - "$tmp/k034.json" <<'EOP'
+import json, sys
+
+r = json.load(open(sys.argv[1]))
+c, = (c for c in r["ranks"]["communicators"] if "multimem_all_reduce" in (c["name"] or ""))
+said = {"73 operations on one rank": (c["operations"], c["ranks_recorded"], c["matched"]) == (73, 1, 0),
+        "why none is matched": c["unmatched"] == {"no other rank's recording has it": 73},
+        "they are exposed communication": c["exposed_ns"] > 2000000 and
+        r["devices"][0]["leaves_ns"]["B5"] >= c["exposed_ns"]}
+for what, true in said.items():
+    print("ok " if true else "WRONG", "k034:", what)
+sys.exit(not all(said.values()))
+EOP

@@ -14,7 +14,7 @@
 
 static void test_every_line_compiles(void **state)
 {
-	assert_int_equal(wt_nfamily_rows, 63);
+	assert_int_equal(wt_nfamily_rows, 64);
 	for (int i = 0; i < wt_nfamily_rows; i++) {
 		regex_t re;
 
@@ -58,6 +58,9 @@ static void test_states(void **state)
 	struct wt_families *f = wt_families_new();
 
 	assert_int_equal(state_of(f, 1, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"), WT_STATE_COMM);
+	/* Both at once: compute, and told apart by its role. */
+	assert_int_equal(state_of(f, 101, "kernel_consumer_gemm_rs_persistent"), WT_STATE_COMPUTE);
+	assert_string_equal(wt_family_of(f, 102, "void flux::ag_gemm<float>")->role, "fused");
 	assert_int_equal(state_of(f, 2, "multimem_all_reduce_kernel"), WT_STATE_COMM);
 	assert_int_equal(state_of(f, 3, "spin_kernel"), WT_STATE_SPIN);
 	assert_int_equal(state_of(f, 4, "__amd_rocclr_copyBuffer"), WT_STATE_COPY);
