@@ -125,13 +125,15 @@ static void find_work(struct wt_bounds *b, const struct wt_op *op, struct wt_ver
 	if (w->kind != WT_WORK_NONE) {
 		v->flops = wt_work_flops(w);
 		v->bytes = wt_work_bytes(w);
-		v->dtype = w->math;
+		v->dtype = w->math < WT_DTYPES ? (enum wt_dtype)w->math : WT_DTYPE_UNKNOWN;
 		v->product = w->kind != WT_WORK_STREAM;
 	} else if (in->flops || in->bytes) {
 		v->flops = (double)in->flops;
 		v->bytes = (double)in->bytes;
 	}
-	if (v->dtype == WT_DTYPE_UNKNOWN && w->kind == WT_WORK_NONE) {
+	/* Arguments tell the format or that it is none of these; shapes leave fp32's open. */
+	if (v->dtype == WT_DTYPE_UNKNOWN &&
+	    (w->kind == WT_WORK_NONE || w->source != WT_WORK_BY_ARGUMENTS)) {
 		v->dtype = name_dtype(b, op->name);
 		v->dtype_by_name = v->dtype != WT_DTYPE_UNKNOWN;
 	}

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "import/decimal.h"
+#include "import/kineto_work.h"
 #include "proto/wt_err.h"
 
 #define COUNT(a_)   (sizeof(a_) / sizeof(*(a_)))
@@ -32,6 +33,9 @@ enum field_kind {
 	F_GROUP,       /* part of what names a process group */
 	F_GROUP_DESC,  /* that, and kept as text: what the framework calls it */
 	F_GROUP_RANKS, /* that, and kept as text */
+	F_DIMS,	       /* of operators: lists of sizes, types, values, one an input */
+	F_TYPES,
+	F_CONCRETE,
 };
 struct field {
 	const char *key;
@@ -50,6 +54,12 @@ static const struct field fields[] = {
 	FIELD("stream", U64, stream, WT_KINETO_HAS_STREAM),
 	FIELD("correlation", U64, correlation, 0),
 	FIELD("bytes", U64, bytes, 0),
+	FIELD("External id", U64, external, 0),
+	FIELD("external id", U64, external, 0),
+	FIELD("Input Dims", DIMS, in, 0),
+	FIELD("Input dims", DIMS, in, 0),
+	FIELD("Input type", TYPES, in, 0),
+	FIELD("Concrete Inputs", CONCRETE, yes, WT_KINETO_HAS_CONCRETE),
 	FIELD("grid", VEC3, grid, 0),
 	FIELD("block", VEC3, block, 0),
 	FIELD("registers per thread", U32, regs, 0),
@@ -212,6 +222,82 @@ static int read_vec3(struct wt_json *js, uint32_t *ret)
 	return rc;
 }
 
+static int read_dims(struct wt_json *js, struct wt_kineto_tensor *t)
+{
+	uint64_t v = 0;
+	int rc = wt_json_peek(js), n = 0;
+
+	if (rc != WT_JSON_ARRAY)
+		return rc < 0 ? rc : wt_json_skip(js);
+	rc = wt_json_enter_array(js);
+	if (rc)
+		return rc;
+	while ((rc = wt_json_item(js)) > 0) {
+		rc = wt_kineto_integer(js, &v);
+		if (rc < 0)
+			return rc;
+		if (n < WT_KINETO_DIMS)
+			t->dims[n] = rc ? v : 0;
+		n++;
+	}
+	t->ndims = (uint8_t)(n <= WT_KINETO_DIMS ? n : 0);
+	return rc;
+}
+
+static uint8_t element_type(struct wt_json_text t)
+{
+	static const struct {
+		const char *name;
+		uint8_t dtype;
+	} types[] = {
+		{"float", WT_DTYPE_FP32},
+		{"double", WT_DTYPE_FP64},
+		{"c10::BFloat16", WT_DTYPE_BF16},
+		{"c10::Half", WT_DTYPE_FP16},
+		{"c10::Float8_e4m3fn", WT_DTYPE_FP8},
+		{"c10::Float8_e5m2", WT_DTYPE_FP8},
+		{"signed char", WT_DTYPE_INT8},
+		{"int", WT_DTYPE_INT32},
+	};
+
+	for (size_t i = 0; i < COUNT(types); i++)
+		if (text_is(&t, types[i].name))
+			return types[i].dtype;
+	return WT_DTYPE_UNKNOWN;
+}
+
+/* The lists of an operator, an item an input; those beyond the fourth matter for their truth alone. */
+static int read_inputs(struct wt_kineto_parser *ps, const struct field *f)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	struct wt_json_text t;
+	unsigned i = 0;
+	int rc = wt_json_peek(ps->js);
+
+	if (rc != WT_JSON_ARRAY)
+		return rc < 0 ? rc : wt_json_skip(ps->js);
+	rc = wt_json_enter_array(ps->js);
+	if (rc)
+		return rc;
+	for (; (rc = wt_json_item(ps->js)) > 0; i++) {
+		if (f->kind == F_DIMS) {
+			rc = i < WT_KINETO_TENSORS ? read_dims(ps->js, &ev->in[i])
+						   : wt_json_skip(ps->js);
+		} else {
+			rc = string(ps->js, &t);
+			if (rc > 0 && f->kind == F_TYPES && i < WT_KINETO_TENSORS)
+				ev->in[i].dtype = element_type(t);
+			if (rc > 0 && f->kind == F_CONCRETE && i < 32 &&
+			    (text_is(&t, "True") || text_is(&t, "1")))
+				ev->yes |= 1u << i;
+		}
+		if (rc < 0)
+			return rc;
+	}
+	ev->flags |= f->flag;
+	return rc;
+}
+
 static void set_text(struct wt_kineto_parser *ps, const struct field *f, struct wt_json_text t)
 {
 	struct wt_kineto_event *ev = &ps->ev;
@@ -256,6 +342,8 @@ static int read_field(struct wt_kineto_parser *ps, const struct field *f)
 
 	if (f->kind == F_VEC3)
 		return read_vec3(ps->js, (uint32_t *)at);
+	if (f->kind >= F_DIMS)
+		return read_inputs(ps, f);
 	if (f->kind > F_VEC3) {
 		rc = string(ps->js, &t);
 		if (rc > 0)
@@ -360,7 +448,8 @@ static int unwanted(const struct wt_kineto_parser *ps)
 		return 0;
 	if (ev->cat == WT_KINETO_IGNORED)
 		return 1;
-	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s && !wt_kineto_is_told(&ps->texts[0]);
+	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s &&
+	       !wt_kineto_is_told(&ps->texts[0]) && !wt_kineto_is_shaped(&ps->texts[0]);
 }
 
 /* One key of an event: 0, 1 after a word that can make the event unwanted, or an error. */
@@ -400,7 +489,9 @@ static int read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
 	if (IS("tid"))
 		return read_id(ps, &ev->tid, 0);
 	if (IS("args") &&
-	    (ps->keeps_asides || (ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR)))
+	    (ps->keeps_asides || (ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR) ||
+	     (ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s &&
+	      wt_kineto_is_shaped(&ps->texts[0]))))
 		return read_args(ps);
 #undef IS
 	return wt_json_skip(ps->js);

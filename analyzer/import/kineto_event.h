@@ -22,6 +22,16 @@
 #define WT_KINETO_HAS_DST	 2048u
 #define WT_KINETO_IS_EVENT	 512u /* has a phase or a category */
 
+#define WT_KINETO_HAS_CONCRETE 4096u
+
+#define WT_KINETO_TENSORS 4
+#define WT_KINETO_DIMS	  4
+struct wt_kineto_tensor { /* of an operator's inputs */
+	uint64_t dims[WT_KINETO_DIMS];
+	uint8_t ndims; /* 0 = none, or more than WT_KINETO_DIMS */
+	uint8_t dtype; /* enum wt_dtype */
+};
+
 struct wt_kineto_event {
 	struct wt_json_text name, arg_name; /* arg_name: of thread_name and process_name events */
 	int64_t ts_ns, dur_ns;
@@ -34,6 +44,9 @@ struct wt_kineto_event {
 	int64_t device, stream, rank, src, dst;
 	uint64_t correlation, bytes, graph_node, seq;
 	uint64_t in_elements, out_elements;
+	uint64_t external; /* of the operator, or of the operator that launched; 0 = not said */
+	uint32_t yes;	   /* bit i: input i is true */
+	struct wt_kineto_tensor in[WT_KINETO_TENSORS];
 	uint64_t comm; /* hash of all that names the process group */
 	uint32_t grid[3], block[3], regs, smem;
 	uint32_t group_size, dtype, dtype_bytes;

@@ -207,6 +207,8 @@ static int add_op(struct wt_kineto *k, const struct wt_kineto_event *ev)
 		return set_aside(k, &row);
 	note_start(k, op->start_ns);
 	wt_builder_op(k->b, op);
+	if (ev->cat == WT_KINETO_KERNEL)
+		wt_kineto_work_kernel(&k->works, k->b, ev->external, op->end_ns - op->start_ns);
 	return 0;
 }
 
@@ -322,6 +324,8 @@ int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	case WT_KINETO_OPERATOR:
 		if (ev->cat == WT_KINETO_RANGE || wt_kineto_is_told(&ev->name))
 			add_range(k, ev);
+		else if (wt_kineto_work_add(&k->works, k->b, ev))
+			return -WT_E_NOMEM;
 		return k->error;
 	default:
 		return add_op(k, ev) ? -WT_E_NOMEM : k->error;

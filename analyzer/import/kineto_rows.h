@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "import/kineto_event.h"
+#include "import/kineto_work.h"
 #include "import/kineto_header.h"
 
 #define WT_KINETO_MAX_DEVICES 4096u
@@ -54,6 +55,7 @@ struct wt_kineto {
 	size_t nlate, late_room;
 	struct wt_kineto_name *names;
 	size_t nnames, names_room;
+	struct wt_kineto_works works;
 	int error; /* our own, beside the scanner's: -WT_E_NOMEM, -WT_E_LIMIT */
 };
 

@@ -285,6 +285,17 @@ struct wt_instruction *wt_builder_instruction_at(struct wt_builder *b, uint32_t 
 	return &b->instructions.rows[instruction < b->instructions.n ? instruction : 0];
 }
 
+size_t wt_builder_ops(const struct wt_builder *b)
+{
+	return b->ops.n;
+}
+
+void wt_builder_op_work(struct wt_builder *b, size_t op, uint32_t work)
+{
+	if (op < b->ops.n)
+		b->ops.rows[op].shape = wt_builder_shape_work(b, b->ops.rows[op].shape, work);
+}
+
 void wt_builder_op(struct wt_builder *b, const struct wt_op *op)
 {
 	PUSH(b, ops, MOST_U32, *op);

@@ -50,6 +50,22 @@ static void check_ops(struct wt_builder *b)
 	}
 }
 
+/* What a file says of works may be anything; arrays are indexed by these. */
+static void check_works(struct wt_builder *b)
+{
+	for (size_t i = 0; i < b->shapes.n; i++)
+		if (b->shapes.rows[i].work >= b->works.n)
+			b->shapes.rows[i].work = 0;
+	for (size_t i = 0; i < b->works.n; i++) {
+		struct wt_work *w = &b->works.rows[i];
+
+		w->a = w->a < WT_DTYPES ? w->a : WT_DTYPE_UNKNOWN;
+		w->b = w->b < WT_DTYPES ? w->b : WT_DTYPE_UNKNOWN;
+		w->out = w->out < WT_DTYPES ? w->out : WT_DTYPE_UNKNOWN;
+		w->math = w->math < WT_DTYPES ? w->math : WT_DTYPE_UNKNOWN;
+	}
+}
+
 static void check_calls(struct wt_builder *b)
 {
 	for (size_t i = 0; i < b->calls.n; i++) {
@@ -432,6 +448,7 @@ static int arrange(struct wt_builder *b)
 	if (dangling(b))
 		return -WT_E_CORRUPT;
 	add_bases(b);
+	check_works(b);
 	check_ops(b);
 	check_calls(b);
 	check_collectives(b);
