@@ -20,7 +20,7 @@ $(O)/analyzer/bounds/parts_table.c: $(PARTS) scripts/parts-to-c
 	$(Q)scripts/parts-to-c $(PARTS) >$@
 
 # What everything that uses the analyzer links besides.
-AN_LINK := -lprotobuf-c -lzstd -lisal -lsqlite3 -lpthread -lm
+AN_LINK := -liberty -lprotobuf-c -lzstd -lisal -lsqlite3 -lpthread -lm
 
 $(O)/libwt_analyzer.a: $(AN_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^

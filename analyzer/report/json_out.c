@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -131,26 +132,42 @@ void wt_jout_count(struct wt_jout *j, const char *key, int64_t v)
 		wt_jout_int(j, key, v);
 }
 
+/* One character of a name as it may be seen; returns the bytes it took. */
+static unsigned shown(struct wt_strbuf *out, const unsigned char *s)
+{
+	unsigned n = wt_utf8_length(s);
+
+	if (n == 1 && (*s < 0x20 || *s == 0x7f))
+		wt_strbuf_addc(out, ' ');
+	else if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
+		wt_strbuf_addc(out, ' ');
+	else if (n)
+		wt_strbuf_add(out, (const char *)s, n);
+	else
+		wt_strbuf_adds(out, REPLACEMENT);
+	return n ? n : 1;
+}
+
 void wt_text_name(struct wt_strbuf *out, const char *text, unsigned most)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	unsigned columns = 0;
+	char plain[1024];
+	const char *name = wt_demangle(text, plain, sizeof(plain));
+	const unsigned char *s = (const unsigned char *)name;
+	/* Templates of one kind begin alike: of theirs the end is kept too. */
+	unsigned tail = name == plain && strlen(name) > most ? most * 2 / 5 : 0, columns = 0;
 
 	while (*s) {
-		unsigned n = wt_utf8_length(s);
-
-		if (++columns > most - 3 && strlen((const char *)s) > 3) {
+		if (++columns > most - 3 - tail && strlen((const char *)s) > 3 + tail) {
 			wt_strbuf_adds(out, "...");
-			return;
+			if (!tail)
+				return;
+			s += strlen((const char *)s) - tail;
+			while ((*s & 0xc0) == 0x80)
+				s++;
+			tail = 0;
+			columns = most - 3 - (unsigned)strlen((const char *)s);
+		} else {
+			s += shown(out, s);
 		}
-		if (n == 1 && (*s < 0x20 || *s == 0x7f))
-			wt_strbuf_addc(out, ' ');
-		else if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
-			wt_strbuf_addc(out, ' ');
-		else if (n)
-			wt_strbuf_add(out, (const char *)s, n);
-		else
-			wt_strbuf_adds(out, REPLACEMENT);
-		s += n ? n : 1;
 	}
 }
