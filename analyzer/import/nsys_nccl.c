@@ -193,8 +193,11 @@ static int deliver_call(struct wt_nsys *k, struct wt_nsys_nccl_call *c, const st
 				    .dtype = UINT32_MAX,
 				    .name = c->name,
 				    .rank = UINT32_MAX,
+				    .peer = -1,
+				    .lead = -1,
 				    .process = c->process,
-				    .op = c->op};
+				    .op = c->op,
+				    .flags = WT_COLL_SEQ_COUNTED};
 	uint32_t init, *seq;
 
 	row.call = wt_builder_call(k->b, &call);
@@ -203,7 +206,8 @@ static int deliver_call(struct wt_nsys *k, struct wt_nsys_nccl_call *c, const st
 	seq = wt_map_slot(seqs, wt_nsys_key(c->process, c->comm), 0, NULL);
 	if (!seq)
 		return -WT_E_NOMEM;
-	row.seq = (*seq)++;
+	if (c->op != WT_COLL_SEND && c->op != WT_COLL_RECV) /* those have no number */
+		row.seq = (*seq)++;
 	if (c->comm && wt_map_get(comms, wt_nsys_key(c->process, c->comm), &init)) {
 		row.nranks = k->nccl[init].nranks;
 		row.rank = k->nccl[init].rank;

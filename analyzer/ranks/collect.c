@@ -4,6 +4,7 @@
  * communication kernel that no record claims (custom all-reduces, multimem, DeepEP, NVSHMEM, replayed graphs). Those
  * are numbered by name between anchors: the matched operations of the communicator that joins most seats.
  */
+#define _GNU_SOURCE /* qsort_r */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,44 @@ static uint16_t *devices_of_processes(const struct wt_timeline *tl)
 	return device;
 }
 
+static int cmp_stream(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_timeline *tl = arg;
+	const struct wt_stream *x = &tl->streams[*(const uint32_t *)pa],
+			       *y = &tl->streams[*(const uint32_t *)pb];
+	const struct wt_process *p = &tl->processes[x->process], *q = &tl->processes[y->process];
+	int64_t a = tl->devices[x->device].ordinal, b = tl->devices[y->device].ordinal;
+
+	if (p->rank != q->rank)
+		return p->rank < q->rank ? -1 : 1;
+	if (p->pid != q->pid)
+		return p->pid < q->pid ? -1 : 1;
+	if (a != b)
+		return a < b ? -1 : 1;
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+/* Seats in the order of ranks, whatever file was read first: what is equal is then decided alike. */
+static int order_seats(struct wt_ranks *r)
+{
+	const struct wt_timeline *tl = r->tl;
+	uint32_t *order = malloc((tl->nstreams + 1) * sizeof(*order));
+	int err = order ? 0 : -WT_E_NOMEM;
+
+	for (size_t i = 0; !err && i < tl->nstreams; i++)
+		order[i] = (uint32_t)i;
+	if (!err && tl->nstreams)
+		qsort_r(order, tl->nstreams, sizeof(*order), cmp_stream, (void *)tl);
+	for (size_t i = 0; !err && i < tl->nstreams; i++)
+		if (wt_ranks_seat(r, tl->streams[order[i]].process, tl->streams[order[i]].device) ==
+		    UINT32_MAX)
+			err = -WT_E_NOMEM;
+	free(order);
+	return err;
+}
+
 int wt_ranks_collect(struct wt_ranks *r)
 {
 	const struct wt_timeline *tl = r->tl;
@@ -77,6 +116,7 @@ int wt_ranks_collect(struct wt_ranks *r)
 	r->nparts = tl->ncollectives;
 	r->parts = calloc(r->nparts + 1, sizeof(*r->parts));
 	err = r->parts ? err : -WT_E_NOMEM;
+	err = err ? err : order_seats(r);
 	if (!err) {
 		memset(device_of, 0xFF, (tl->ncollectives + 1) * sizeof(*device_of));
 		add_kernels(r, device_of);

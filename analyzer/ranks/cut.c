@@ -223,6 +223,9 @@ int wt_ranks_cut(struct wt_ranks *r, struct wt_ledger *l)
 
 	for (size_t i = 0; !err && i < l->ndevices; i++) {
 		process_of[i] = 0xFFFF;
+		/* Strangers on one host share a clock and no window. */
+		if (r->tl->devices[l->devices[i].device].rank < 0)
+			continue;
 		for (size_t k = 0; k < r->nseats; k++)
 			if (r->seats[k].device == l->devices[i].device && process_of[i] == 0xFFFF)
 				process_of[i] = r->seats[k].process;

@@ -609,6 +609,64 @@ static void test_rotating(void **state)
 	finish(&x);
 }
 
+/* Two programs on one host that are no ranks of a job keep their own windows. */
+static void test_strangers(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_process *p = wt_builder_process_at(s.b, s.process[r]);
+
+		p->rank = -1;
+		p->world = 0;
+		p->collect_start_ns += r * 50 * MS;
+		op(&s, r, 7, 60 * MS, 61 * MS, GEMM, -1);
+	}
+	x = end(&s);
+	assert_int_equal(x.l->devices[0].account.window_ns, 100 * MS);
+	assert_int_equal(x.l->devices[1].account.window_ns, 50 * MS);
+	finish(&x);
+}
+
+/* Ends that jitter by 20 us: a wait of 10 us is nobody's fault, one of 3 ms is. */
+static void test_residual(void **state)
+{
+	struct scene s;
+	struct result x;
+	uint32_t random = 1;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 2000 * MS);
+	for (int k = 0; k < 100; k++) {
+		int64_t wait_ns = k % 2 ? 3 * MS : 10 * US;
+
+		for (int r = 0; r < 2; r++) {
+			int64_t jitter_ns = 0;
+
+			random = random * 1664525u + 1013904223u;
+			jitter_ns = r ? (int64_t)((random >> 8) % 40000) - 20000 : 0;
+			op(&s, r, 7, k * 20 * MS, k * 20 * MS + 5 * MS + (r ? wait_ns : 0), GEMM,
+			   -1);
+			coll(&s, r, k * 20 * MS + 5 * MS + (r ? wait_ns : 0),
+			     k * 20 * MS + 10 * MS + jitter_ns,
+			     like(4, (uint64_t)k, 2, WT_COLL_ALL_REDUCE));
+		}
+	}
+	x = end(&s);
+	assert_int_equal(x.r->clocks[s.process[1]].state, WT_CLOCK_SHARED);
+	/* 19 us, and as much as the median of 100 is off */
+	assert_in_range(x.r->residual_ns, 15 * US, 25 * US);
+	assert_in_range(blamed(&x, 0, 1, WT_A1), 50 * 3 * MS - 50 * 20 * US,
+			50 * 3 * MS + 50 * 20 * US);
+	assert_true(x.r->unblamed_ns > 50 * 5 * US && x.r->unblamed_ns < 50 * 60 * US);
+	for (size_t i = 0; i < x.r->nblames; i++)
+		assert_true(x.r->blames[i].leaf == WT_A1 || x.r->blames[i].leaf == WT_LEAVES);
+	finish(&x);
+}
+
 static void test_rooted(void **state)
 {
 	struct scene s;
@@ -640,7 +698,8 @@ int main(void)
 		cmocka_unit_test(test_pipeline),      cmocka_unit_test(test_families),
 		cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_faster_than_link),
 		cmocka_unit_test(test_rooted),	      cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_rotating),
+		cmocka_unit_test(test_rotating),      cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_residual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
