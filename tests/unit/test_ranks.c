@@ -12,172 +12,7 @@
 
 #include <cmocka.h>
 
-#include "ranks/ranks.h"
-#include "timeline/builder.h"
-
-#define MS	  1000000ll
-#define US	  1000ll
-#define MOST	  8
-#define GEMM	  "ampere_bf16_s16816gemm_bf16_128x64_nn"
-#define ALLREDUCE "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
-#define SENDRECV  "ncclDevKernel_SendRecv"
-
-struct scene {
-	struct wt_builder *b;
-	int ranks;
-	uint16_t process[MOST], device[MOST];
-	uint32_t thread[MOST];
-	int64_t offset_ns[MOST]; /* own clock minus true time at 0 */
-	double drift[MOST];
-	int native;
-};
-
-static void begin(struct scene *s, int ranks, int native)
-{
-	memset(s, 0, sizeof(*s));
-	s->b = wt_builder_new();
-	s->ranks = ranks;
-	s->native = native;
-	for (int r = 0; r < ranks; r++) {
-		char name[16] = {'r', (char)('0' + r), '.', 'w', 't', 0};
-		struct wt_process *p;
-
-		s->process[r] =
-			wt_builder_process(s->b, wt_builder_input(s->b, name, "test"), 100 + r);
-		p = wt_builder_process_at(s->b, s->process[r]);
-		p->rank = r;
-		p->world = ranks;
-		s->device[r] = wt_builder_device(s->b, s->process[r], 0, NULL);
-		s->thread[r] = wt_builder_thread(s->b, s->process[r], 1);
-		wt_builder_device_at(s->b, s->device[r])->name =
-			wt_builder_cstring(s->b, "Some GPU");
-	}
-}
-
-static int64_t own(const struct scene *s, int rank, int64_t ns)
-{
-	return ns + s->offset_ns[rank] + (int64_t)(s->drift[rank] * (double)ns);
-}
-
-/* After offsets are set: what was collected, for native scenes. */
-static void collect(struct scene *s, int64_t from_ns, int64_t to_ns)
-{
-	for (int r = 0; r < s->ranks; r++) {
-		struct wt_process *p = wt_builder_process_at(s->b, s->process[r]);
-
-		p->level = 3;
-		p->ended = 1;
-		p->host = wt_builder_cstring(s->b, "host");
-		p->collect_start_ns = own(s, r, from_ns);
-		p->collect_end_ns = own(s, r, to_ns);
-	}
-}
-
-static void op(struct scene *s, int rank, int64_t stream, int64_t start_ns, int64_t end_ns,
-	       const char *name, int32_t collective)
-{
-	wt_builder_op(s->b, &(struct wt_op){.start_ns = own(s, rank, start_ns),
-					    .end_ns = own(s, rank, end_ns),
-					    .name = wt_builder_cstring(s->b, name),
-					    .stream = wt_builder_stream(s->b, s->process[rank],
-									s->device[rank], stream),
-					    .device = s->device[rank],
-					    .process = s->process[rank],
-					    .kind = WT_OP_KERNEL,
-					    .call = -1,
-					    .collective = collective});
-}
-
-static struct wt_collective like(uint64_t comm, uint64_t seq, uint32_t nranks, uint8_t kind)
-{
-	return (struct wt_collective){.comm = comm,
-				      .seq = seq,
-				      .bytes = 1 << 20,
-				      .dtype = 7,
-				      .nranks = nranks,
-				      .call = -1,
-				      .peer = -1,
-				      .lead = -1,
-				      .op = kind};
-}
-
-static void coll(struct scene *s, int rank, int64_t start_ns, int64_t end_ns,
-		 struct wt_collective c)
-{
-	c.process = s->process[rank];
-	c.name = wt_builder_cstring(s->b, "AllReduce");
-	if (c.op == WT_COLL_SEND || c.op == WT_COLL_RECV)
-		op(s, rank, 20, start_ns, end_ns, SENDRECV, wt_builder_collective(s->b, &c));
-	else
-		op(s, rank, 20, start_ns, end_ns, ALLREDUCE, wt_builder_collective(s->b, &c));
-}
-
-/* Something short on each rank at both ends: the window of foreign files is from first to last record of all. */
-static void edges(struct scene *s, int64_t from_ns, int64_t to_ns)
-{
-	for (int r = 0; r < s->ranks; r++) {
-		op(s, r, 7, from_ns - US, from_ns, GEMM, -1);
-		op(s, r, 7, to_ns, to_ns + US, GEMM, -1);
-	}
-}
-
-struct result {
-	struct wt_timeline *tl;
-	struct wt_ledger *l;
-	struct wt_ranks *r;
-};
-
-static struct result end(struct scene *s)
-{
-	struct result x = {NULL, NULL, NULL};
-
-	assert_int_equal(wt_builder_finish(s->b, &x.tl, NULL), 0);
-	assert_int_equal(wt_ledger_build(&x.l, x.tl, NULL), 0);
-	assert_int_equal(wt_ranks_build(&x.r, x.l, NULL), 0);
-	for (size_t i = 0; i < x.l->ndevices; i++) {
-		const struct wt_slices *sl = &x.l->devices[i].slices;
-
-		for (size_t k = 1; k < sl->n; k++)
-			assert_true(sl->rows[k].start_ns == sl->rows[k - 1].end_ns);
-	}
-	return x;
-}
-
-static void finish(struct result *x)
-{
-	wt_ranks_free(x->r);
-	wt_ledger_free(x->l);
-	wt_timeline_free(x->tl);
-}
-
-static int64_t leaf(const struct result *x, int rank, enum wt_leaf leaf)
-{
-	for (size_t i = 0; i < x->l->ndevices; i++)
-		if (x->tl->devices[x->l->devices[i].device].rank == rank)
-			return x->l->devices[i].account.leaves_ns[leaf];
-	fail_msg("no device of rank %d", rank);
-	return 0;
-}
-
-static int rank_of(const struct result *x, uint32_t seat)
-{
-	return x->r->seats[seat].rank;
-}
-
-static int64_t blamed(const struct result *x, int waiter, int culprit, int leaf)
-{
-	int64_t ns = 0;
-
-	for (size_t i = 0; i < x->r->nblames; i++) {
-		const struct wt_blame *b = &x->r->blames[i];
-
-		if (rank_of(x, b->waiter) == waiter &&
-		    (culprit < 0 || rank_of(x, b->culprit) == culprit) &&
-		    (leaf < 0 || b->leaf == leaf))
-			ns += b->wait_ns;
-	}
-	return ns;
-}
+#include "ranks_scene.h"
 
 /* Steps of compute and one all-reduce of 1 ms; rank `late` computes `delay` longer. 10 ms a step without it. */
 static void train(struct scene *s, int steps, int late, int64_t delay_ns)
@@ -426,132 +261,6 @@ static void test_chain(void **state)
 	finish(&x);
 }
 
-static void p2p(struct scene *s, int rank, int peer, int is_send, int64_t start_ns, int64_t end_ns)
-{
-	struct wt_collective c = like(50, 0, 2, is_send ? WT_COLL_SEND : WT_COLL_RECV);
-
-	c.rank = (uint32_t)rank;
-	c.peer = peer;
-	coll(s, rank, start_ns, end_ns, c);
-}
-
-/* Stage 1 waits for stage 0 inside its receive (B4) and, where its receive was not launched yet, before it (D12). */
-static void test_pipeline(void **state)
-{
-	for (int clocks = 0; clocks < 2; clocks++) {
-		struct scene s;
-		struct result x;
-
-		begin(&s, 2, clocks);
-		if (clocks)
-			collect(&s, 0, 100 * MS);
-		op(&s, 0, 7, 0, 10 * MS, GEMM, -1);
-		op(&s, 1, 7, 0, 2 * MS, GEMM, -1);
-		p2p(&s, 0, 1, 1, 10 * MS, 11 * MS);
-		p2p(&s, 1, 0, 0, 4 * MS, 11 * MS);
-		op(&s, 0, 7, 11 * MS, 30 * MS, GEMM, -1);
-		op(&s, 1, 7, 11 * MS, 15 * MS, GEMM, -1);
-		p2p(&s, 0, 1, 1, 30 * MS, 31 * MS);
-		p2p(&s, 1, 0, 0, 29 * MS, 31 * MS);
-		x = end(&s);
-		/* Without a common host the ends of the two transfers themselves tie the clocks. */
-		assert_int_equal(leaf(&x, 1, WT_B4), 6 * MS + 1 * MS);
-		assert_int_equal(leaf(&x, 1, WT_B1), 2 * MS);
-		assert_int_equal(leaf(&x, 1, WT_D12), 2 * MS + 14 * MS);
-		assert_int_equal(leaf(&x, 0, WT_B4), 0);
-		assert_int_equal(leaf(&x, 0, WT_B1), 2 * MS);
-		assert_int_equal(blamed(&x, 1, 0, WT_A1), 7 * MS);
-		assert_int_equal(x.r->comms[0].kind, WT_GROUP_PIPELINE);
-		finish(&x);
-	}
-}
-
-/* Kernels without records, by name and order between anchors; where counts differ nothing is said of that stretch. */
-static void test_families(void **state)
-{
-	struct scene s;
-	struct result x;
-
-	begin(&s, 2, 1);
-	collect(&s, 0, 1000 * MS);
-	for (int k = 0; k < 4; k++) {
-		int64_t at_ns = k * 20 * MS;
-
-		for (int r = 0; r < 2; r++) {
-			op(&s, r, 7, at_ns + r * MS, at_ns + 3 * MS, "multimem_all_reduce_kernel",
-			   -1);
-			if (k == 2 && r == 0) /* one more on rank 0 */
-				op(&s, r, 7, at_ns + 5 * MS, at_ns + 6 * MS,
-				   "multimem_all_reduce_kernel", -1);
-			coll(&s, r, at_ns + 10 * MS, at_ns + 11 * MS,
-			     like(4, (uint64_t)k, 2, WT_COLL_ALL_REDUCE));
-		}
-	}
-	x = end(&s);
-	assert_int_equal(leaf(&x, 0, WT_B3), 3 * MS);
-	assert_int_equal(leaf(&x, 0, WT_B5), 3 * MS + 1 * MS);
-	assert_int_equal(leaf(&x, 1, WT_B5), 2 * MS);
-	for (size_t i = 0; i < x.r->ncomms; i++) {
-		const struct wt_rank_comm *c = &x.r->comms[i];
-
-		if (!c->family)
-			continue;
-		assert_int_equal(c->matched, 6);
-		assert_int_equal(c->why[WT_UNMATCHED_COUNTS], 3);
-	}
-	finish(&x);
-}
-
-/* Matched by number, yet it ends at another time on each rank: not one operation. */
-static void test_ends_disagree(void **state)
-{
-	struct scene s;
-	struct result x;
-
-	begin(&s, 2, 1);
-	collect(&s, 0, 1000 * MS);
-	for (int k = 0; k < 20; k++)
-		for (int r = 0; r < 2; r++) {
-			int64_t shift_ns = k == 13 && r ? 8 * MS : 0;
-
-			coll(&s, r, k * 20 * MS + shift_ns, k * 20 * MS + MS + shift_ns,
-			     like(4, (uint64_t)k, 2, WT_COLL_ALL_REDUCE));
-		}
-	x = end(&s);
-	assert_int_equal(x.r->comms[0].why[WT_UNMATCHED_ENDS], 2);
-	assert_int_equal(leaf(&x, 0, WT_B5), MS);
-	finish(&x);
-}
-
-/* Faster than the links of the device allow: a wrong match, or a wrong size. */
-static void test_faster_than_link(void **state)
-{
-	struct scene s;
-	struct result x;
-
-	begin(&s, 2, 0);
-	edges(&s, 0, 20 * MS);
-	for (int r = 0; r < 2; r++) {
-		struct wt_collective c = like(4, 1, 2, WT_COLL_ALL_REDUCE);
-
-		wt_builder_device_at(s.b, s.device[r])->name =
-			wt_builder_cstring(s.b, "NVIDIA H100 80GB HBM3");
-		c.bytes = 450 * 1000 * 1000; /* 1 ms at 450 GB/s */
-		coll(&s, r, r * 10 * US, 910 * US, c);
-		c.seq = 2; /* just possible; the reference for it is longer, so all of it is B1 */
-		coll(&s, r, 2 * MS, 3 * MS, c);
-		c.seq = 3;
-		coll(&s, r, 10 * MS, 15 * MS, c);
-	}
-	x = end(&s);
-	assert_int_equal(x.r->comms[0].why[WT_UNMATCHED_PEAK], 2);
-	assert_int_equal(leaf(&x, 0, WT_B5), 910 * US);
-	/* The third: what is beyond the reference, 450 MB at the measured 1,673,900 ns for 512 MiB, is B2. */
-	assert_in_range(leaf(&x, 0, WT_B2), 5 * MS - 1450 * US, 5 * MS - 1380 * US);
-	assert_int_equal(leaf(&x, 0, WT_B1) + leaf(&x, 0, WT_B2), 6 * MS);
-	finish(&x);
-}
-
 /* The same by step: each waits 3 ms on rank 1 in each of 30 steps but the fifth, which nobody names. */
 static void test_steps(void **state)
 {
@@ -631,7 +340,7 @@ static void test_strangers(void **state)
 	finish(&x);
 }
 
-/* Ends that jitter by 20 us: a wait of 10 us is nobody's fault, one of 3 ms is. */
+/* Ends that jitter by 20 us: what looks like a wait because of it is nobody's fault, one of 3 ms is. */
 static void test_residual(void **state)
 {
 	struct scene s;
@@ -641,7 +350,7 @@ static void test_residual(void **state)
 	begin(&s, 2, 1);
 	collect(&s, 0, 2000 * MS);
 	for (int k = 0; k < 100; k++) {
-		int64_t wait_ns = k % 2 ? 3 * MS : 10 * US;
+		int64_t wait_ns = k % 2 ? 3 * MS : 0;
 
 		for (int r = 0; r < 2; r++) {
 			int64_t jitter_ns = 0;
@@ -661,30 +370,9 @@ static void test_residual(void **state)
 	assert_in_range(x.r->residual_ns, 15 * US, 25 * US);
 	assert_in_range(blamed(&x, 0, 1, WT_A1), 50 * 3 * MS - 50 * 20 * US,
 			50 * 3 * MS + 50 * 20 * US);
-	assert_true(x.r->unblamed_ns > 50 * 5 * US && x.r->unblamed_ns < 50 * 60 * US);
-	for (size_t i = 0; i < x.r->nblames; i++)
-		assert_true(x.r->blames[i].leaf == WT_A1 || x.r->blames[i].leaf == WT_LEAVES);
-	finish(&x);
-}
-
-static void test_rooted(void **state)
-{
-	struct scene s;
-	struct result x;
-
-	begin(&s, 2, 1);
-	collect(&s, 0, 100 * MS);
-	for (int r = 0; r < 2; r++) {
-		struct wt_collective c = like(4, 1, 2, WT_COLL_BROADCAST);
-
-		c.peer = 1;
-		c.rank = (uint32_t)r;
-		coll(&s, r, r * 4 * MS, 5 * MS, c);
-	}
-	x = end(&s);
-	assert_int_equal(leaf(&x, 0, WT_B3), 4 * MS);
-	assert_int_equal(leaf(&x, 1, WT_B3), 0);
-	assert_int_equal(leaf(&x, 1, WT_B1), 1 * MS);
+	/* One of twenty jitters is above the 95th percentile. */
+	assert_true(x.r->unblamed_ns > 50 * 4 * US);
+	assert_true(x.r->wait_ns - x.r->unblamed_ns - blamed(&x, 0, 1, WT_A1) < 10 * 30 * US);
 	finish(&x);
 }
 
@@ -695,11 +383,8 @@ int main(void)
 		cmocka_unit_test(test_skewed_clocks), cmocka_unit_test(test_shared_clock),
 		cmocka_unit_test(test_missing_ranks), cmocka_unit_test(test_disagreement),
 		cmocka_unit_test(test_fallback),      cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_pipeline),      cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),	      cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_rotating),      cmocka_unit_test(test_strangers),
-		cmocka_unit_test(test_residual),
+		cmocka_unit_test(test_steps),	      cmocka_unit_test(test_rotating),
+		cmocka_unit_test(test_strangers),     cmocka_unit_test(test_residual),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

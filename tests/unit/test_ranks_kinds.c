@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Ranks on hand-made timelines, by kind of operation: sends and receives, roots, kernels without records; and what must
+ * not be split: ends that disagree, transfers faster than the link.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ranks_scene.h"
+
+static void p2p(struct scene *s, int rank, int peer, int is_send, int64_t start_ns, int64_t end_ns)
+{
+	struct wt_collective c = like(50, 0, 2, is_send ? WT_COLL_SEND : WT_COLL_RECV);
+
+	c.rank = (uint32_t)rank;
+	c.peer = peer;
+	coll(s, rank, start_ns, end_ns, c);
+}
+
+/* Stage 1 waits for stage 0 inside its receive (B4) and, where its receive was not launched yet, before it (D12). */
+static void test_pipeline(void **state)
+{
+	for (int clocks = 0; clocks < 2; clocks++) {
+		struct scene s;
+		struct result x;
+
+		begin(&s, 2, clocks);
+		if (clocks)
+			collect(&s, 0, 100 * MS);
+		op(&s, 0, 7, 0, 10 * MS, GEMM, -1);
+		op(&s, 1, 7, 0, 2 * MS, GEMM, -1);
+		p2p(&s, 0, 1, 1, 10 * MS, 11 * MS);
+		p2p(&s, 1, 0, 0, 4 * MS, 11 * MS);
+		op(&s, 0, 7, 11 * MS, 30 * MS, GEMM, -1);
+		op(&s, 1, 7, 11 * MS, 15 * MS, GEMM, -1);
+		p2p(&s, 0, 1, 1, 30 * MS, 31 * MS);
+		p2p(&s, 1, 0, 0, 29 * MS, 31 * MS);
+		x = end(&s);
+		/* Without a common host the ends of the two transfers themselves tie the clocks. */
+		assert_int_equal(leaf(&x, 1, WT_B4), 6 * MS + 1 * MS);
+		assert_int_equal(leaf(&x, 1, WT_B1), 2 * MS);
+		assert_int_equal(leaf(&x, 1, WT_D12), 2 * MS + 14 * MS);
+		assert_int_equal(leaf(&x, 0, WT_B4), 0);
+		assert_int_equal(leaf(&x, 0, WT_B1), 2 * MS);
+		assert_int_equal(blamed(&x, 1, 0, WT_A1), 7 * MS);
+		assert_int_equal(x.r->comms[0].kind, WT_GROUP_PIPELINE);
+		finish(&x);
+	}
+}
+
+/* Kernels without records, by name and order between anchors; where counts differ nothing is said of that stretch. */
+static void test_families(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 1000 * MS);
+	for (int k = 0; k < 4; k++) {
+		int64_t at_ns = k * 20 * MS;
+
+		for (int r = 0; r < 2; r++) {
+			op(&s, r, 7, at_ns + r * MS, at_ns + 3 * MS, "multimem_all_reduce_kernel",
+			   -1);
+			if (k == 2 && r == 0) /* one more on rank 0 */
+				op(&s, r, 7, at_ns + 5 * MS, at_ns + 6 * MS,
+				   "multimem_all_reduce_kernel", -1);
+			coll(&s, r, at_ns + 10 * MS, at_ns + 11 * MS,
+			     like(4, (uint64_t)k, 2, WT_COLL_ALL_REDUCE));
+		}
+	}
+	x = end(&s);
+	assert_int_equal(leaf(&x, 0, WT_B3), 3 * MS);
+	assert_int_equal(leaf(&x, 0, WT_B5), 3 * MS + 1 * MS);
+	assert_int_equal(leaf(&x, 1, WT_B5), 2 * MS);
+	for (size_t i = 0; i < x.r->ncomms; i++) {
+		const struct wt_rank_comm *c = &x.r->comms[i];
+
+		if (!c->family)
+			continue;
+		assert_int_equal(c->matched, 6);
+		assert_int_equal(c->why[WT_UNMATCHED_COUNTS], 3);
+	}
+	finish(&x);
+}
+
+/* Matched by number, yet it ends at another time on each rank: not one operation. */
+static void test_ends_disagree(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 1000 * MS);
+	for (int k = 0; k < 20; k++)
+		for (int r = 0; r < 2; r++) {
+			int64_t shift_ns = k == 13 && r ? 8 * MS : 0;
+
+			coll(&s, r, k * 20 * MS + shift_ns, k * 20 * MS + MS + shift_ns,
+			     like(4, (uint64_t)k, 2, WT_COLL_ALL_REDUCE));
+		}
+	x = end(&s);
+	assert_int_equal(x.r->comms[0].why[WT_UNMATCHED_ENDS], 2);
+	assert_int_equal(leaf(&x, 0, WT_B5), MS);
+	finish(&x);
+}
+
+/* Faster than the links of the device allow: a wrong match, or a wrong size. */
+static void test_faster_than_link(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 0);
+	edges(&s, 0, 20 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 1, 2, WT_COLL_ALL_REDUCE);
+
+		wt_builder_device_at(s.b, s.device[r])->name =
+			wt_builder_cstring(s.b, "NVIDIA H100 80GB HBM3");
+		c.bytes = 450 * 1000 * 1000; /* 1 ms at 450 GB/s */
+		coll(&s, r, r * 10 * US, 910 * US, c);
+		c.seq = 2; /* just possible; the reference for it is longer, so all of it is B1 */
+		coll(&s, r, 2 * MS, 3 * MS, c);
+		c.seq = 3;
+		coll(&s, r, 10 * MS, 15 * MS, c);
+	}
+	x = end(&s);
+	assert_int_equal(x.r->comms[0].why[WT_UNMATCHED_PEAK], 2);
+	assert_int_equal(leaf(&x, 0, WT_B5), 910 * US);
+	/* The third: what is beyond the reference, 450 MB at the measured 1,673,900 ns for 512 MiB, is B2. */
+	assert_in_range(leaf(&x, 0, WT_B2), 5 * MS - 1450 * US, 5 * MS - 1380 * US);
+	assert_int_equal(leaf(&x, 0, WT_B1) + leaf(&x, 0, WT_B2), 6 * MS);
+	finish(&x);
+}
+
+static void test_rooted(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 1, 2, WT_COLL_BROADCAST);
+
+		c.peer = 1;
+		c.rank = (uint32_t)r;
+		coll(&s, r, r * 4 * MS, 5 * MS, c);
+	}
+	x = end(&s);
+	assert_int_equal(leaf(&x, 0, WT_B3), 4 * MS);
+	assert_int_equal(leaf(&x, 1, WT_B3), 0);
+	assert_int_equal(leaf(&x, 1, WT_B1), 1 * MS);
+	finish(&x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pipeline),      cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree), cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
