@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What to win first, as engineers write it by hand: what the wall time is made of, what of communication is hidden, what
- * is computed twice; then the losses, largest first, each with what it stands on, what to do, and what there is to gain.
+ * What to win first, as engineers write it by hand: what the wall time is made of, what of communication is hidden,
+ * what is computed twice; then the losses, largest first, each with what it stands on, what to do, and the gain.
  *
  * The seconds are those of whole steps where steps are known (start-up and the recording's ends say nothing about the
  * rest), else those between the first and the last record. Leaves do not overlap, so gains never add up to more than

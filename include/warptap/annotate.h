@@ -18,7 +18,7 @@
  * All functions may be called on any thread and after fork (a child without a device of its own records nothing). They
  * return nothing and cannot fail. Marks made before the process first initialises CUDA are not recorded.
  *
- * Python: ctypes.CDLL(None).warptap_mark, with the numbers below.
+ * Python: ctypes.CDLL(None).warptap_mark, with the numbers below; examples/llm/annotate.py does it.
  */
 #ifndef WARPTAP_ANNOTATE_H
 #define WARPTAP_ANNOTATE_H

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check: fast
-# NVTX ranges of an unmodified job become marks under `warptap run`; not where another tool has NVTX, nor when told not to.
+# NVTX ranges of an unmodified job become marks under `warptap run`; not where another tool has NVTX, nor when off.
 set -eu
 build=$(realpath "${BUILD:-build}")
 here=$(realpath "$(dirname "$0")")

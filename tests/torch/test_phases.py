@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The GPT of examples/llm, trained eagerly; writes what it did when, as the truth about phases.
 
-usage: test_phases.py plain|recompute|annotated fp32|bf16 STEPS FILE
+usage: test_phases.py plain|recompute|annotated|nvtx fp32|bf16 STEPS FILE
 A line of FILE: a phase, its begin and its end (ns of time.time_ns). Recompute lies inside backward. `annotated` tells
-the agent too (warptap_mark, by ctypes); the others do not.
+the agent too (examples/llm/annotate.py), `nvtx` says it in PyTorch's own NVTX ranges; the others do not.
 """
 import contextlib
-import ctypes
 import os
 import sys
 import time
@@ -14,36 +13,35 @@ import time
 import torch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/llm"))
+import annotate
 import model as llm
-
-PUSH, POP, STEP = 1, 2, 2
-KINDS = {"forward": 3, "backward": 4, "recompute": 5, "optimizer": 6}
 
 
 class Log:
-    def __init__(self, path, annotate):
-        self.out, self.in_backward = open(path, "w"), False
-        self.mark = getattr(ctypes.CDLL(None), "warptap_mark", None) if annotate else None
-        if self.mark:
-            self.mark.argtypes, self.mark.restype = (ctypes.c_uint, ctypes.c_uint, ctypes.c_longlong, ctypes.c_char_p), None
+    def __init__(self, path, how):
+        self.out, self.in_backward, self.how = open(path, "w"), False, how
+
+    def told(self, name, value):
+        if self.how == "annotated":
+            return annotate.phase(name, value=value)
+        if self.how == "nvtx":
+            return torch.cuda.nvtx.range(name if name != "step" else "step %d" % value)
+        return contextlib.nullcontext()
 
     @contextlib.contextmanager
-    def phase(self, name, kind=None, value=0):
-        if self.mark:
-            self.mark(PUSH, kind or KINDS[name], value, name.encode())
-        begin = time.time_ns()
-        try:
-            yield
-        finally:
-            self.out.write("%s %d %d\n" % (name, begin, time.time_ns()))
-            if self.mark:
-                self.mark(POP, 0, 0, None)
+    def phase(self, name, value=0):
+        with self.told(name, value):
+            begin = time.time_ns()
+            try:
+                yield
+            finally:
+                self.out.write("%s %d %d\n" % (name, begin, time.time_ns()))
 
 
 def main():
     how, precision, steps, path = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
     layers, width, heads, vocab, seq, batch = llm.SIZES["tiny"]
-    log = Log(path, how == "annotated")
+    log = Log(path, how)
     torch.manual_seed(0)
     gpt = llm.Gpt(layers, width, heads, vocab, seq, recompute=how == "recompute").cuda()
     gpt.reset()
@@ -58,7 +56,7 @@ def main():
         block.forward = logged
     optimizer = torch.optim.AdamW(gpt.parameters(), lr=3e-4)
     for n in range(steps):
-        with log.phase("step", STEP, n):
+        with log.phase("step", n):
             x = torch.randint(0, vocab, (batch, seq + 1)).cuda()
             with log.phase("forward"), torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
                 loss = llm.loss_of(gpt(x[:, :-1]), x[:, 1:])

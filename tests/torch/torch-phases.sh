@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check: full
 # Phases and steps of the eager GPT of examples/llm, from launches alone, against what the job says it did when: plain,
-# with activation checkpointing (the share of recompute too), and told by the job itself (warptap_mark by ctypes).
+# with activation checkpointing (the share of recompute too), and told by the job itself: annotate.py, and NVTX.
 . tests/torch/torch_env.sh
 one() { # HOW PRECISION
 	record "$1$2" h100 test_phases.py "$1" "$2" 6 "$tmp/$1$2.stamps"
@@ -15,11 +15,15 @@ one plain fp32
 one plain bf16
 one recompute bf16
 one annotated fp32
-python3 - "$tmp/annotatedfp32.json" <<'P'
+one nvtx fp32
+python3 - "$tmp/annotatedfp32.json" "$tmp/nvtxfp32.json" <<'P'
 import json, sys
-r = json.load(open(sys.argv[1]))
-assert {(s["step"], s["source"], s["grade"], s["name"]) for s in r["steps"]} == {(n, "marked", 3, "step") for n in range(6)}, r["steps"]
-assert all(p["grade"] == 3 for p in r["phases"] if p["phase"] != "unknown"), r["phases"]
+marked, named = (json.load(open(path)) for path in sys.argv[1:])
+steps = lambda r: {(s["step"], s["source"], s["grade"], s["name"]) for s in r["steps"]}
+assert steps(marked) == {(n, "marked", 3, "step") for n in range(6)}, marked["steps"]
+assert steps(named) == {(n, "named", 3, "step %d" % n) for n in range(6)}, named["steps"]
+grades = lambda r: {p["grade"] for p in r["phases"] if p["phase"] != "unknown"}
+assert grades(marked) == {3} and grades(named) == {2}, (marked["phases"], named["phases"])
 P
 # One step alone: its account and its kernels.
 "$build/warptap" report --json --step 3 "$tmp/annotatedfp32" >"$tmp/one.json"
