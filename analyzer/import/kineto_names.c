@@ -35,6 +35,7 @@ static const struct {
 	CAT("privateuse1_runtime", CALL),
 	CAT("privateuse1_driver", CALL),
 	CAT("user_annotation", RANGE),
+	CAT("overhead", RANGE),
 	CAT("cpu_op", OPERATOR),
 	CAT("Operator", OPERATOR),
 	CAT("python_function", OPERATOR), /* of modules */

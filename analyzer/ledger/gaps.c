@@ -197,6 +197,24 @@ static void find_ranges(struct wt_gaps *g, const struct host_part *h, uint32_t k
 			find_on_thread(g, h, k, kinds);
 }
 
+/* The same where the records do not say which thread it was: any of the process. */
+static void find_anywhere(struct wt_gaps *g, const struct host_part *h, uint32_t kinds)
+{
+	for (uint32_t k = 0; kinds & g->ranges.kinds && k < g->tl->nthreads && !g->found.n; k++)
+		if (g->tl->threads[k].process == h->launch->process)
+			find_on_thread(g, h, k, kinds);
+}
+
+static void find_profiler(struct wt_gaps *g, const struct host_part *h)
+{
+	find_anywhere(g, h, WT_KIND_BIT(PROFILER));
+}
+
+static void find_loading(struct wt_gaps *g, const struct host_part *h)
+{
+	find_anywhere(g, h, WT_KIND_BIT(LOADING));
+}
+
 static void find_input(struct wt_gaps *g, const struct host_part *h)
 {
 	find_ranges(g, h, WT_KIND_BIT(INPUT));

@@ -173,7 +173,9 @@ enum wt_range_kind {
 	WT_RANGE_COMM_SETUP,
 	WT_RANGE_OFFLOAD,
 	/* Beyond the trace's numbers: by name alone. */
-	WT_RANGE_MODULE, /* nn.Module: the module path axis */
+	WT_RANGE_MODULE,   /* nn.Module: the module path axis */
+	WT_RANGE_PROFILER, /* the profiler held up some thread: buffers, instrumentation */
+	WT_RANGE_LOADING,  /* the driver loaded or compiled code on some thread */
 	WT_RANGE_OS, /* a call into the system's libraries (Nsight's OS runtime): waiting, reading */
 	WT_RANGE_KINDS
 };

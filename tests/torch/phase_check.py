@@ -66,6 +66,13 @@ checks = {
     "every step is there (%d of %s)" % (len(r["steps"]), steps): int(steps) <= len(r["steps"]) <= int(steps) + 1,
     "steps are whole but the ends (%d)" % len(whole): len(whole) >= int(steps) - 1,
 }
+won = r["opportunities"]
+checks["opportunities are of the whole steps"] = all(
+    o["of"] == "whole steps" and o["of_ns"] == sum(s["window_ns"] for s in whole) for o in won)
+checks["they never add up to more than what is not computing"] = 0 < sum(o["ns"] for o in won) <= sum(
+    s["window_ns"] - s["compute_ns"] for s in whole)
+checks["each says what it stands on, largest first"] = all(o["operations"] and o["devices"] for o in won) and [
+    o["ns"] for o in won] == sorted((o["ns"] for o in won), reverse=True)
 for phase in total:
     checks["%s: %.3f %% of %.3f ms" % (phase, 100 * right[phase] / total[phase], total[phase] / 1e6)] = \
         right[phase] >= 0.98 * total[phase]

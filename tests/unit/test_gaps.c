@@ -522,10 +522,12 @@ static void test_annotated(void **state)
 	span_of(&s, 1, WT_RANGE_CHECKPOINT, "save", 3000, 4500);
 	span_of(&s, 1, WT_RANGE_COMM_SETUP, "barrier", 4500, 5000);
 	span_of(&s, 1, WT_RANGE_NO_WORK, "idle", 5000, 5600);
-	span_of(&s, 2, WT_RANGE_INPUT, "another thread's", 5600, 6000);
+	span_of(&s, 2, WT_RANGE_INPUT, "another thread's", 5600, 5700);
+	span_of(&s, 0, WT_RANGE_USER, "Activity Buffer Request", 5700, 5900);
+	span_of(&s, 0, WT_RANGE_USER, "Lazy Function Loading", 5890, 6000);
 	kernel(&s, 6000, 6100, 7000);
 	EXPECT(&s, WT_D1, {WT_A6, 1900}, {WT_D1, 1800}, {WT_D2, 200}, {WT_D4, 1500}, {WT_D5, 500},
-	       {WT_D13, 600}, {WT_D8, 400}, {WT_D9, 100});
+	       {WT_D13, 600}, {WT_D8, 100}, {WT_E3, 200}, {WT_D2, 100}, {WT_D9, 100});
 	assert_int_equal(slice->grade, 3);
 }
 
