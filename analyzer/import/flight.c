@@ -374,7 +374,8 @@ static int read_status(struct flight *f)
 			s[n].value = value;
 		n++;
 	}
-	qsort(f->groups, f->ngroups, sizeof(*f->groups), by_number);
+	if (f->ngroups)
+		qsort(f->groups, f->ngroups, sizeof(*f->groups), by_number);
 	if (n <= f->ngroups) {
 		qsort(s, n, sizeof(*s), by_id);
 		ordered = order_agrees(f, s, n);

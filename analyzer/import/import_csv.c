@@ -429,7 +429,7 @@ static int read_csv(struct wt_source *src, struct wt_builder *b, uint32_t input,
 {
 	struct table t = {.b = b, .input = input};
 	struct wt_csv *c = wt_csv_new(src);
-	struct wt_csv_row row;
+	struct wt_csv_row row = {.n = 0};
 	const char *other;
 	int rc = c ? find_header(c, &t, &row) : -WT_E_NOMEM;
 
