@@ -81,27 +81,22 @@ static int by_launch(const void *pa, const void *pb)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-int wt_launches_of(const struct wt_axes *a, uint16_t process, struct wt_launches *ret)
+int wt_launches_of(const struct wt_axes *a, uint16_t process, const uint32_t *ops, size_t n,
+		   struct wt_launches *ret)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
-	size_t n = 0;
 	int in_order = 1;
 
-	for (size_t i = 0; i < tl->nops; i++)
-		n += tl->ops[i].process == process && tl->ops[i].call >= 0;
 	*ret = (struct wt_launches){.process = process,
 				    .rows = malloc((n + 1) * sizeof(*ret->rows))};
 	if (!ret->rows)
 		return -WT_E_NOMEM;
-	for (uint32_t i = 0; i < tl->nops; i++) {
-		struct wt_launch *l = &ret->rows[ret->n];
+	for (size_t i = 0; i < n; i++) {
+		struct wt_launch *l = &ret->rows[ret->n++];
 
-		if (tl->ops[i].process != process || tl->ops[i].call < 0)
-			continue;
-		fill_launch(a, i, l);
+		fill_launch(a, ops[i], l);
 		ret->anchors |= l->anchor;
-		in_order &= !ret->n || by_launch(l - 1, l) <= 0;
-		ret->n++;
+		in_order &= ret->n == 1 || by_launch(l - 1, l) <= 0;
 	}
 	if (!in_order)
 		qsort(ret->rows, ret->n, sizeof(*ret->rows), by_launch);
@@ -193,6 +188,49 @@ static void add_kernels(struct wt_axes *a)
 	}
 }
 
+/* Operations that have a launch, by process: ret_first has nprocesses + 1 offsets. */
+static int by_process(const struct wt_timeline *tl, uint32_t **ret_ops, size_t **ret_first)
+{
+	size_t *first = calloc(tl->nprocesses + 2, sizeof(*first));
+	uint32_t *ops = malloc((tl->nops + 1) * sizeof(*ops));
+
+	*ret_ops = ops;
+	*ret_first = first;
+	if (!ops || !first)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->nops; i++)
+		first[tl->ops[i].process + 2] += tl->ops[i].call >= 0;
+	for (size_t p = 2; p < tl->nprocesses + 2; p++)
+		first[p] += first[p - 1];
+	/* first[p + 1] is where the next of p goes; in the end it is where p + 1 begins. */
+	for (uint32_t i = 0; i < tl->nops; i++)
+		if (tl->ops[i].call >= 0)
+			ops[first[tl->ops[i].process + 1]++] = i;
+	return 0;
+}
+
+static int each_process(struct wt_axes *a)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	size_t *first = NULL;
+	uint32_t *ops = NULL;
+	int err = by_process(tl, &ops, &first);
+
+	for (size_t p = 0; !err && p < tl->nprocesses; p++) {
+		struct wt_launches l;
+
+		err = wt_launches_of(a, (uint16_t)p, ops + first[p], first[p + 1] - first[p], &l);
+		if (!err && l.n) {
+			err = wt_phases_of(a, &l);
+			err = err ? err : wt_steps_of(a, &l);
+		}
+		free(l.rows);
+	}
+	free(first);
+	free(ops);
+	return err;
+}
+
 static int build(struct wt_axes *a)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
@@ -203,16 +241,7 @@ static int build(struct wt_axes *a)
 	a->texts = wt_strings_new();
 	if (err || !a->phase || !a->phase_grade || !a->texts)
 		return -WT_E_NOMEM;
-	for (size_t p = 0; !err && p < tl->nprocesses; p++) {
-		struct wt_launches l;
-
-		err = wt_launches_of(a, (uint16_t)p, &l);
-		if (!err && l.n) {
-			err = wt_phases_of(a, &l);
-			err = err ? err : wt_steps_of(a, &l);
-		}
-		free(l.rows);
-	}
+	err = each_process(a);
 	if (err)
 		return err;
 	add_slices(a);

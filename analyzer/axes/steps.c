@@ -202,12 +202,13 @@ static void measure(const struct wt_axes *a, const struct wt_launches *l, const 
 		e[i] = (struct extent){INT64_MIN, INT64_MAX, INT64_MIN, 0};
 	for (size_t i = 0; i < l->n; i++) {
 		const struct wt_op *op = &ops[l->rows[i].op];
-		size_t k = span_at(s, s->on_device ? op->start_ns : l->rows[i].at_ns);
+		size_t k;
 
-		while (next < s->n && s->rows[next].start_ns <= l->rows[i].at_ns)
-			next++;
 		if (op->device != device || op->flags & WT_OP_UNTIMED)
 			continue;
+		k = span_at(s, s->on_device ? op->start_ns : l->rows[i].at_ns);
+		while (next < s->n && s->rows[next].start_ns <= l->rows[i].at_ns)
+			next++;
 		if (k == SIZE_MAX) {
 			if (!s->on_device && op->end_ns > e[next].before_ns)
 				e[next].before_ns = op->end_ns;
