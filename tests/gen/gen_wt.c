@@ -22,6 +22,7 @@ static const struct {
 	{"tiny", {.steps = 1, .kernels = 2, .rank = -1}},
 	{"lossy",
 	 {.steps = 40, .kernels = 16, .graphs = 1, .lose_from = 300, .lose_to = 402, .rank = -1}},
+	{"marks", {.steps = 3, .kernels = 4, .marks = 1, .rank = -1}},
 	{"no-api", {.steps = 6, .kernels = 16, .threads = 1, .no_api = 1, .rank = -1}},
 	{"no-device", {.steps = 6, .kernels = 16, .no_device = 1, .rank = -1}},
 	{"killed", {.steps = 8, .kernels = 16, .cut = 1, .no_sync = 1, .in_flight = 3, .rank = -1}},

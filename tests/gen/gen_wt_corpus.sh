@@ -11,7 +11,7 @@ $gen killed | head -c 1500 >$corpus/frame/cut
 { $gen tiny; printf 'junk'; $gen tiny; } >$corpus/frame/junk_between
 $gen tiny | head -c 40 >$corpus/frame/marker
 { $gen tiny | head -c 600; printf '\377\377'; $gen tiny | tail -c +603; } >$corpus/frame/flipped
-for n in tiny every basic lossy no-api killed clock-step no-device; do
+for n in tiny every basic marks lossy no-api killed clock-step no-device; do
 	$gen $n | zstd -dcq 2>/dev/null | python3 -c '
 import sys
 raw, at, out = sys.stdin.buffer.read(), 0, b""

@@ -61,6 +61,7 @@ struct wt_scene {
 	uint32_t rows_from, rows_to;   /* calls whose host row is lost */
 	uint32_t in_flight;	       /* calls at the end whose records have not come */
 	int every;		       /* also the packets that no call of the scene makes */
+	int marks;		       /* each step is marked, see sc_write_marks() */
 	int siblings;		       /* an all-reduce allocates behind its launch */
 	uint32_t pause_from, pause_to; /* steps in which collection stood back; 0 = it never did */
 	uint32_t
@@ -692,6 +693,52 @@ static inline void sc_write_collectives(struct wt_scene *s, uint32_t from, uint3
 	SC_EMIT(s, COLLECTIVES, &m);
 }
 
+/*
+ * A step's marks on thread 1: the step itself (open at the end of a cut scene's last), a range in it whose name comes in
+ * two parts, and a request that the next step's marks end. The first step begins with a pop of nothing.
+ */
+#define SC_MARK_NAMES 9000
+static inline void sc_write_marks(struct wt_scene *s, uint32_t step, uint64_t from_ns,
+				  uint64_t to_ns)
+{
+	static char *text[] = {"step", "a range whose name ", "goes on behind the batch",
+			       "request"};
+	static const uint32_t what[] = {2, 1, 1, 5, 2, 4, 3, 2};
+	static const uint32_t kind[] = {0, 2, 1, 0, 0, 11, 11, 0};
+	static const uint64_t names[] = {0, 1, 2, 3, 0, 0, 4, 0};
+	uint64_t call_seq[8], name[8], middle_ns = from_ns + (to_ns - from_ns) / 2, tsc = 0;
+	int64_t tsc_d[8], value[8];
+	uint64_t at_ns[8] = {from_ns,	from_ns,   from_ns,   from_ns,
+			     middle_ns, middle_ns, middle_ns, to_ns};
+	int last = s->cut && step + 1 == s->steps;
+	size_t first = step ? 1 : 0, n = 0;
+	Warptap__V1__Strings strings = WARPTAP__V1__STRINGS__INIT;
+	Warptap__V1__Marks m = WARPTAP__V1__MARKS__INIT;
+
+	strings.first_id = SC_MARK_NAMES;
+	strings.text = text;
+	strings.n_text = 4;
+	if (!step)
+		SC_EMIT(s, STRINGS, &strings);
+	for (size_t i = first; i < 8u - (last ? 1 : 0); i++, n++) {
+		call_seq[n] = n ? 1 : 100000 + step * 8 + i;
+		tsc_d[n] = (int64_t)(sc_tsc(at_ns[i]) - tsc);
+		tsc = sc_tsc(at_ns[i]);
+		name[n] = names[i] ? SC_MARK_NAMES + names[i] - 1 : 0;
+		value[n] = what[i] == 4 ? (int64_t)step - 1 : kind[i] > 1 ? (int64_t)step : 0;
+	}
+	m.thread = 1;
+	m.ring = 1;
+	m.call_seq_d = call_seq;
+	m.tsc_d = tsc_d;
+	m.what = (uint32_t *)(uintptr_t)(what + first);
+	m.kind = (uint32_t *)(uintptr_t)(kind + first);
+	m.value = value;
+	m.name = name;
+	m.n_call_seq_d = m.n_tsc_d = m.n_what = m.n_kind = m.n_value = m.n_name = n;
+	SC_EMIT(s, MARKS, &m);
+}
+
 static inline void sc_write_counts(struct wt_scene *s, uint32_t until, uint64_t ns)
 {
 	static const uint32_t kind_of[SC_OPS] = {0, 1, 3, 4, 2, 10, 10, 5, 15, 11};
@@ -841,6 +888,8 @@ static inline void wt_scene_write(struct wt_scene *s)
 		sc_write_collectives(s, first, i, &seq);
 		if (!sc_paused(s, &s->call[first]))
 			sc_write_records(s, from, i);
+		if (s->marks && i > first)
+			sc_write_marks(s, step, s->call[first].start_ns, last);
 		sc_write_counts(s, i, last);
 		sc_write_clock(s, last);
 		wt_frame_writer_flush(s->writer);

@@ -419,6 +419,50 @@ static void untimed_records(void **state)
 }
 
 /* Whatever is cut or flipped: no crash, an answer, and damage is told. */
+/* Steps, ranges whose name comes in two parts, requests across steps; what is open at the end of a cut file. */
+static void marks_become_ranges(void **state)
+{
+	for (int cut = 0; cut < 2; cut++) {
+		struct wt_scene s = {.steps = 3, .kernels = 4, .marks = 1, .cut = cut, .rank = -1};
+		size_t steps = 0, parts = 0, requests = 0;
+		struct seen e;
+		int64_t end_ns = INT64_MIN;
+
+		wt_scene_make(&s);
+		e = read_scene(&s);
+		for (size_t i = 0; i < e.tl->nranges; i++) {
+			const struct wt_range *r = &e.tl->ranges[i];
+			const char *name = wt_timeline_string(e.tl, r->name);
+
+			assert_true(r->end_ns >= r->start_ns);
+			switch (r->kind) {
+			case WT_RANGE_STEP:
+				assert_int_equal(r->step, steps++);
+				assert_int_equal(r->marked, 1);
+				assert_string_equal(name, "step");
+				assert_true(r->start_ns >= end_ns);
+				end_ns = r->end_ns;
+				break;
+			case WT_RANGE_USER:
+				parts++;
+				assert_int_equal(r->marked, 0);
+				assert_string_equal(name,
+						    "a range whose name goes on behind the batch");
+				break;
+			default:
+				assert_int_equal(r->kind, WT_RANGE_REQUEST);
+				assert_int_equal(r->step, requests++);
+			}
+		}
+		/* The last request is never ended; the last step of a cut file lasts to its end. */
+		assert_int_equal(steps, 3);
+		assert_int_equal(parts, 3);
+		assert_int_equal(requests, 2);
+		wt_timeline_free(e.tl);
+		wt_scene_release(&s);
+	}
+}
+
 static void damaged(void **state)
 {
 	struct wt_scene s = {
@@ -530,6 +574,7 @@ int main(void)
 		cmocka_unit_test(no_device_records),
 		cmocka_unit_test(the_clock_is_set),
 		cmocka_unit_test(untimed_records),
+		cmocka_unit_test(marks_become_ranges),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(collection_stood_back),
 		cmocka_unit_test(on_the_clock_of_another),
