@@ -186,7 +186,8 @@ struct wt_range {
 	uint16_t process;
 	uint8_t kind;	/* enum wt_range_kind */
 	uint8_t marked; /* 1: the job says its kind (annotate.h); 0: from the name, if at all */
-	uint8_t on_device; /* STEP: it is when the devices ran it, not when the host launched it (a TPU's line of steps) */
+	/* STEP, 1: when the devices ran it, not when the host launched it (a TPU's line of steps) */
+	uint8_t on_device;
 };
 
 /*
