@@ -286,3 +286,12 @@ const struct wt_step *wt_axes_step(const struct wt_axes *a, size_t device, int64
 			return &a->steps[i];
 	return NULL;
 }
+
+size_t wt_axes_whole_steps(const struct wt_axes *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->nsteps; i++)
+		n += !a->steps[i].partial;
+	return n;
+}

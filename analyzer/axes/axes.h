@@ -87,6 +87,8 @@ struct wt_axes {
 /* 0 or -WT_E_NOMEM. */
 int wt_axes_build(struct wt_axes **ret, const struct wt_ledger *ledger);
 void wt_axes_free(struct wt_axes *a);
+/* Steps that are whole, of all devices. */
+size_t wt_axes_whole_steps(const struct wt_axes *a);
 /* The step of that number on a device of the ledger; NULL. */
 const struct wt_step *wt_axes_step(const struct wt_axes *a, size_t device, int64_t number);
 const char *wt_axes_text(const struct wt_axes *a, uint32_t id);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "axes/axes.h"
 #include "report/section.h"
 
 static void level_text(const struct wt_report *r, struct wt_strbuf *out)
@@ -211,6 +212,9 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_addf(out, " %s", facts[i].what);
 	}
 	wt_strbuf_addc(out, '\n');
+	/* Of whole steps, "what to win first" says it better: start-up is not in them. */
+	if (wt_axes_whole_steps(r->axes) >= 2 && !r->ledger->narrowed)
+		return;
 	if (!most)
 		leaf_text(r, out, "largest use", use);
 	if (n)

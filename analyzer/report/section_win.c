@@ -422,6 +422,21 @@ static void made_of_text(const struct win *w, struct wt_strbuf *out)
 	}
 }
 
+/* Where little is lost, what is left to gain lies in the kernels. */
+static void kernels_text(const struct win *w, struct wt_strbuf *out)
+{
+	enum wt_leaf use = WT_A1;
+
+	for (int k = WT_A1; k <= WT_A6; k++)
+		if (w->sum.leaves_ns[k] > w->sum.leaves_ns[use])
+			use = k;
+	wt_strbuf_addf(out, "  what is left to gain lies in the kernels: %s %s, ",
+		       wt_leaves[use].key, wt_leaves[use].title);
+	wt_text_percent(out, w->sum.leaves_ns[use], w->sum.window_ns);
+	wt_strbuf_addf(out, " (%s); try: %s\n", wt_grade_name(grade_of(w, use)),
+		       wt_leaves[use].remedy);
+}
+
 void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	struct win w = {.failed = 0};
@@ -434,6 +449,8 @@ void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)
 		for (int i = 0; i < n && i < TEXT_MOST; i++)
 			if (w.sum.leaves_ns[leaves[i]] * 100 >= w.sum.window_ns || !i)
 				loss_text(&w, i + 1, leaves[i], out);
+		if (wt_account_compute_ns(&w.sum) * 10 >= w.sum.window_ns * 9)
+			kernels_text(&w, out);
 	}
 	win_release(&w);
 }
