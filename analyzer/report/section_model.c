@@ -197,3 +197,16 @@ void wt_model_text(const struct wt_report *r, struct wt_strbuf *out)
 		u.devices == 1 ? "" : "s", u.peak.unverified ? " (unverified)" : "",
 		u.dtype_given ? "" : ", the format of most product FLOPs");
 }
+
+void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_mfu)
+{
+	struct use u;
+
+	*ret_tokens_s = *ret_mfu = 0;
+	if (!r->model)
+		return;
+	u = use_of(r);
+	*ret_tokens_s = u.tokens_s;
+	if (u.tokens_s > 0 && u.peak.hi > 0)
+		*ret_mfu = u.flops * u.tokens_s / u.peak.hi;
+}

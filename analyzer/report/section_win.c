@@ -39,8 +39,9 @@ struct win {
 	struct wt_account sum;
 	int64_t grades_ns[WT_LEAVES][WT_GRADES];
 	uint32_t in_steps[WT_LEAVES];
-	uint32_t windows; /* of all devices */
-	int steps;	  /* windows are whole steps */
+	uint32_t windows;     /* of all devices */
+	int steps;	      /* windows are whole steps */
+	double tokens_s, mfu; /* 0 = not known */
 	int failed;
 };
 
@@ -188,6 +189,7 @@ static int by_share(const void *pa, const void *pb)
 static int win_build(struct win *w, const struct wt_report *r)
 {
 	w->r = r;
+	wt_model_rate(r, &w->tokens_s, &w->mfu);
 	w->steps = !r->ledger->narrowed && add_steps(w, 1) >= 2;
 	if (w->steps)
 		add_steps(w, 0);
@@ -313,6 +315,10 @@ void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
 			wt_jout_share(j, "speedup_at_most", most);
 		else
 			wt_jout_null(j, "speedup_at_most");
+		if (most > 0 && w.tokens_s > 0)
+			wt_jout_share(j, "tokens_per_s_at_most", w.tokens_s * most);
+		if (most > 0 && w.mfu > 0)
+			wt_jout_share(j, "mfu_at_most", w.mfu * most);
 		wt_jout_int(j, "windows", w.in_steps[leaves[i]]);
 		wt_jout_int(j, "of_windows", w.windows);
 		evidence_json(&w, leaves[i], BY_OP, "operations", j);
@@ -378,6 +384,13 @@ static void loss_text(const struct win *w, int rank, enum wt_leaf leaf, struct w
 	wt_strbuf_addf(out, " (%s)", wt_grade_name(grade_of(w, leaf)));
 	if (most > 0)
 		wt_strbuf_addf(out, "; without it at most %.2f times as fast", most);
+	if (most > 0 && w->tokens_s > 0)
+		wt_strbuf_addf(out, " (%.0f tokens/s, now %.0f", w->tokens_s * most, w->tokens_s);
+	if (most > 0 && w->mfu > 0)
+		wt_strbuf_addf(out, "; MFU %.1f %%, now %.1f %%", 100 * w->mfu * most,
+			       100 * w->mfu);
+	if (most > 0 && w->tokens_s > 0)
+		wt_strbuf_addc(out, ')');
 	if (w->steps)
 		wt_strbuf_addf(out, "; in %u of %u steps", w->in_steps[leaf], w->windows);
 	wt_strbuf_addc(out, '\n');
