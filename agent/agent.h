@@ -37,8 +37,8 @@ extern struct wt_box *wt_box; /* NULL before start and in children */
 int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes); /* job thread, once */
 const char *wt_box_kind(void); /* "file", "memfd", "anonymous", "none" */
 uint64_t wt_box_mapped_bytes(void);
-/* Before the writer starts: CUPTI will ask for buffers, a reserve of them is made. */
-void wt_box_want_buffers(void);
+/* CUPTI will ask for buffers, a reserve of them is made: now (before the writer starts), or by its next cycle. */
+void wt_box_want_buffers(int now);
 struct wt_ring *wt_ring_get(void);    /* job thread, slow: its ring, making one; NULL = none left */
 struct wt_ring *wt_ring_shared(void); /* for threads without one: counts by atomic adds only */
 struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq); /* NULL = pool empty */
@@ -87,10 +87,16 @@ int wt_writer_start(const char *trace_dir,
 void wt_writer_poke(void);	       /* any thread, async: work is waiting */
 int wt_writer_stop(int how,
 		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
-/* Level changed: appends a State packet. level: enum wt_level; others as in trace.proto (device_ns 0 = not known). */
+/* Level changed: appends a State packet. level: enum wt_level; others as in trace.proto (0 = not known). Any thread. */
+struct wt_state_note {
+	uint32_t level, cupti, reason, cost_ppm;
+	uint64_t device_ns, window;
+	const char *holder; /* who caused it, NULL = nobody */
+};
+void wt_writer_note(const struct wt_state_note *note);
 void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns);
-/* The same, with the name of who caused it (NULL = nobody). */
-void wt_writer_state_of(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns,
-			const char *holder);
+int wt_writer_is_behind(void); /* many states wait to be written: no time for more changes */
+/* Until all that was there at the call is in the file, or the time is over. 1, 0. Not for the job's threads. */
+int wt_writer_sync(int timeout_ms);
 
 #endif

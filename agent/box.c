@@ -158,12 +158,13 @@ void wt_box_tend(struct wt_box *b)
 		b->cannot_grow = wt_box_grow(b, WT_SEG_BUFFERS) != 0;
 }
 
-void wt_box_want_buffers(void)
+void wt_box_want_buffers(int now)
 {
 	if (!wt_box)
 		return;
 	atomic_store(&wt_box->wants_buffers, 1);
-	wt_box_tend(wt_box);
+	if (now)
+		wt_box_tend(wt_box);
 }
 
 /* Small integers from a file of the system; 0 = not there or no limit. */

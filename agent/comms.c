@@ -15,6 +15,7 @@
 #include "agent.h"
 #include "book.h"
 #include "hook_table.h"
+#include "pace.h"
 #include "real.h"
 #include "real_calls.h"
 
@@ -113,7 +114,7 @@ static void add(wt_nccl_comm comm, const struct waiting *w, int device)
 		e.u.comm.nranks = v < 0 ? 0 : (uint32_t)v;
 	}
 	e.u.comm.device = device;
-	wt_reg_add(WT_REG_COMM, (uint64_t)comm, wt_tsc(), &e);
+	wt_pace_comm(wt_reg_add(WT_REG_COMM, (uint64_t)comm, wt_tsc(), &e), e.u.comm.nranks);
 }
 
 /* Now, if the handle is there; else when the group ends. */
@@ -231,6 +232,15 @@ static void resolve_waiting(int use)
 	}
 }
 
+void wt_comm_end(wt_nccl_comm comm)
+{
+	struct wt_reg_entry e;
+
+	if (wt_reg_find(WT_REG_COMM, (uint64_t)comm, UINT64_MAX, &e))
+		wt_pace_comm(e.id, 0);
+	wt_book_end(WT_REG_COMM, comm);
+}
+
 void wt_comm_group_end(struct wt_rec *rec, int status)
 {
 	if (wt_tls.group && --wt_tls.group)
@@ -245,10 +255,15 @@ void wt_comm_group_end(struct wt_rec *rec, int status)
 uint64_t wt_comm_next(wt_nccl_comm comm)
 {
 	static const struct waiting unknown;
-	uint64_t seq = wt_reg_comm_next((uint64_t)comm, NULL);
+	uint32_t id;
+	uint64_t seq = wt_reg_comm_next((uint64_t)comm, &id);
 
-	if (seq || !comm)
+	if (seq) {
+		wt_pace_collective(id, seq);
 		return seq;
+	}
+	if (!comm)
+		return 0;
 	/* Made before we woke, or by a call we do not know: no key, so it matches nobody, but its order is kept. */
 	wt_silence_enter();
 	add(comm, &unknown, ask(comm, "ncclCommCuDevice"));

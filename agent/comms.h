@@ -21,6 +21,7 @@ void wt_comm_new(struct wt_rec *rec, wt_nccl_comm *comm, const struct wt_nccl_id
 void wt_comm_new_all(wt_nccl_comm *comms, int n, const int *devices);
 void wt_comm_split(wt_nccl_comm parent, int color, wt_nccl_comm *comm);
 /* After ncclGroupEnd, whatever it returned. */
+void wt_comm_end(wt_nccl_comm comm); /* destroyed or aborted */
 void wt_comm_group_end(struct wt_rec *rec, int status);
 /* Next sequence number of a collective on this communicator; one we never saw made is asked who it is. */
 uint64_t wt_comm_next(wt_nccl_comm comm);

@@ -18,13 +18,18 @@ extern char **environ;
 #define WT_DEF_UINT(def_)  (def_)
 #define WT_DEF_LEVEL(def_) (def_)
 #define WT_DEF_TEXT(def_)  ""
+#define WT_DEF_SPAN(def_)                                                                          \
+	{                                                                                          \
+		(def_), WT_SPAN_MS                                                                 \
+	}
+#define WT_DEF_PPM(def_) (def_)
 struct wt_config wt_config = {
 #define WT_OPT(name_, env_, type_, def_, min_, max_, help_) .name_ = WT_DEF_##type_(def_),
 #include "config.def"
 #undef WT_OPT
 };
 
-enum opt_type { OPT_UINT, OPT_LEVEL, OPT_TEXT };
+enum opt_type { OPT_UINT, OPT_LEVEL, OPT_TEXT, OPT_SPAN, OPT_PPM };
 struct opt {
 	const char *env;
 	enum opt_type type;
@@ -90,10 +95,40 @@ static int parse_text(const struct opt *o, const char *text)
 	return 0;
 }
 
+static int parse_span(const struct opt *o, const char *text)
+{
+	return wt_span_parse(text, field(o));
+}
+
+/* "1", "0.25", "0.25%": at most four decimals, so that no floating point is needed. */
+static int parse_ppm(const struct opt *o, const char *text)
+{
+	uint64_t v = 0;
+	int decimals = -1;
+
+	if (*text < '0' || *text > '9')
+		return -WT_E_LIMIT;
+	for (; *text && strcmp(text, "%") != 0; text++) {
+		if (*text == '.' && decimals < 0) {
+			decimals = 0;
+			continue;
+		}
+		if (*text < '0' || *text > '9' || decimals == 4 || v > UINT32_MAX)
+			return -WT_E_LIMIT;
+		v = v * 10 + (uint64_t)(*text - '0');
+		decimals += decimals >= 0;
+	}
+	for (int i = decimals < 0 ? 0 : decimals; i < 4; i++)
+		v *= 10;
+	if (v < o->min || v > o->max)
+		return -WT_E_LIMIT;
+	*(uint32_t *)field(o) = (uint32_t)v;
+	return 0;
+}
+
 static int (*const parsers[])(const struct opt *, const char *) = {
-	[OPT_UINT] = parse_uint,
-	[OPT_LEVEL] = parse_level,
-	[OPT_TEXT] = parse_text,
+	[OPT_UINT] = parse_uint, [OPT_LEVEL] = parse_level, [OPT_TEXT] = parse_text,
+	[OPT_SPAN] = parse_span, [OPT_PPM] = parse_ppm,
 };
 
 int wt_config_set(const char *env_name, const char *value)
@@ -146,12 +181,20 @@ void wt_config_each(void (*fn)(void *arg, const char *name, const char *value), 
 {
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		const struct opt *o = &opts[i];
-		char text[16];
+		char text[32];
 
 		if (o->type == OPT_TEXT) {
 			fn(arg, o->env, field(o));
 		} else if (o->type == OPT_LEVEL) {
 			fn(arg, o->env, wt_level_name(*(uint32_t *)field(o)));
+		} else if (o->type == OPT_SPAN) {
+			wt_span_print(field(o), text, sizeof(text));
+			fn(arg, o->env, text);
+		} else if (o->type == OPT_PPM) {
+			uint32_t v = *(uint32_t *)field(o);
+
+			snprintf(text, sizeof(text), "%u.%04u%%", v / 10000, v % 10000);
+			fn(arg, o->env, text);
 		} else {
 			snprintf(text, sizeof(text), "%u", *(uint32_t *)field(o));
 			fn(arg, o->env, text);

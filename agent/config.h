@@ -9,12 +9,15 @@
 #include <stdint.h>
 
 #include "agent.h"
+#include "proto/control_msg.h"
 
 #define WT_CONFIG_TEXT_MAX 1024
 
 #define WT_FIELD_UINT(name_)  uint32_t name_;
 #define WT_FIELD_LEVEL(name_) uint32_t name_;
 #define WT_FIELD_TEXT(name_)  char name_[WT_CONFIG_TEXT_MAX];
+#define WT_FIELD_SPAN(name_)  struct wt_span name_;
+#define WT_FIELD_PPM(name_)   uint32_t name_;
 struct wt_config {
 #define WT_OPT(name_, env_, type_, def_, min_, max_, help_) WT_FIELD_##type_(name_)
 #include "config.def"
@@ -23,6 +26,8 @@ struct wt_config {
 #undef WT_FIELD_UINT
 #undef WT_FIELD_LEVEL
 #undef WT_FIELD_TEXT
+#undef WT_FIELD_SPAN
+#undef WT_FIELD_PPM
 
 extern struct wt_config wt_config;
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "book.h"
+#include "cost.h"
 #include "cuda_abi.h"
 #include "real_calls.h"
 
@@ -46,6 +47,7 @@ static struct wt_rec *new_chunk(struct wt_tls *t)
 	if (!t->chunk)
 		return drop_row(t);
 	t->next_seq += WT_CHUNK_RECS;
+	wt_cost_sample(t->chunk);
 	return t->chunk->rec;
 }
 
@@ -75,7 +77,7 @@ static WT_COLD struct wt_rec *get_row(struct wt_tls *t)
 /* The caller has made sure that this thread is not wt_inside(). */
 struct wt_rec *wt_enter_slow(struct wt_tls *t, uint32_t id)
 {
-	/* Asked once: whether the call leaves a row, and as what it counts, are decided here, wherever the level goes. */
+	/* Asked once: whether the call leaves a row, and as what it counts, is decided here. */
 	uint32_t level = wt_level();
 	struct wt_rec *rec = &t->scratch;
 

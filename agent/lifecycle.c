@@ -27,7 +27,10 @@
 #include "collectors/collector.h"
 #include "collectors/cupti_activity.h"
 #include "config.h"
+#include "control.h"
+#include "level.h"
 #include "log.h"
+#include "pack.h"
 #include "real.h"
 #include "registry.h"
 #include "tls.h"
@@ -51,7 +54,7 @@ static const struct wt_collector *const collectors[] = {
 #define COLLECTORS (sizeof(collectors) / sizeof(collectors[0]))
 static int running[COLLECTORS];
 
-static int start_collectors(void)
+int wt_collectors_start(void)
 {
 	int n = 0;
 
@@ -66,6 +69,13 @@ static int start_collectors(void)
 		n++;
 	}
 	return n;
+}
+
+void wt_collectors_close(uint32_t reason)
+{
+	for (size_t i = 0; i < COLLECTORS; i++)
+		if (__atomic_load_n(&running[i], __ATOMIC_ACQUIRE) && collectors[i]->close)
+			collectors[i]->close(reason);
 }
 
 void wt_collectors_flush(int forced)
@@ -110,9 +120,25 @@ static void on_exit_handler(void)
 	wt_agent_exit();
 }
 
-static void start(void)
+/* Where windows are scheduled, "trace" is what they are; what is between them is counted. */
+static uint32_t first_level(void)
 {
 	uint32_t level = wt_config.level;
+
+	if (level == WT_LEVEL_TRACE && wt_config.window_every.n && wt_config.window_for.n)
+		level = wt_config.level = WT_LEVEL_COUNT;
+	return level == WT_LEVEL_TRACE && !wt_config.cupti ? WT_LEVEL_API : level;
+}
+
+static void forked(void)
+{
+	wt_box_forked();
+	wt_control_forked();
+}
+
+static void start(void)
+{
+	uint32_t level = first_level();
 
 	if (make_stem())
 		return;
@@ -121,8 +147,8 @@ static void start(void)
 		wt_log("no memory for the black box: not recording");
 		return;
 	}
-	if (level == WT_LEVEL_TRACE && wt_config.cupti)
-		wt_box_want_buffers();
+	if (level == WT_LEVEL_TRACE)
+		wt_box_want_buffers(1);
 	if (wt_reg_init())
 		wt_log("no memory for the registry: handles will have no names");
 	if (wt_writer_start(wt_config.dir, stem)) {
@@ -131,22 +157,22 @@ static void start(void)
 		return;
 	}
 	our_pid = getpid();
-	if (level == WT_LEVEL_TRACE && !wt_config.cupti)
-		level = WT_LEVEL_API;
 	if (level < WT_LEVEL_TRACE)
 		wt_writer_state(level, /* cupti absent */ 0, /* reason start */ 0,
 				/* device_ns */ 0);
-	else if (!start_collectors()) /* they have said why */
+	else if (!wt_collectors_start()) /* they have said why */
 		level = WT_LEVEL_API;
+	wt_level_init(wt_config.level, level);
 	atexit(on_exit_handler);
 	at_quick_exit(on_exit_handler);
-	/* lint: allow pthread_atfork: one mmap() in the child, no lock; the wiped word cannot keep CUPTI out */
-	pthread_atfork(NULL, NULL, wt_box_forked);
+	/* lint: allow pthread_atfork: one mmap() and some close() in the child, no lock; the wiped word cannot do it */
+	pthread_atfork(NULL, NULL, forked);
 	atomic_store(wt_level_word, level);
 	/* Another tool may hold CUPTI, or have taken it just now. */
 	if (level == WT_LEVEL_TRACE &&
 	    wt_cupti_state() != WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_OURS)
 		atomic_compare_exchange_strong(wt_level_word, &level, WT_LEVEL_API);
+	wt_control_start(wt_config.dir, stem, wt_header_rank());
 }
 
 /*
@@ -192,6 +218,7 @@ void wt_agent_exit(void)
 	if (!atomic_load(wt_level_word) || our_pid != getpid() || atomic_exchange(&once, 1))
 		return;
 	wt_silence_enter();
+	wt_control_stop();
 	wt_writer_stop(1, (int)wt_config.exit_ms);
 	wt_silence_leave();
 	errno = saved;

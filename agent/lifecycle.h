@@ -4,11 +4,16 @@
 #define WT_LIFECYCLE_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 /* The first cuInit has succeeded: everything starts, once per process, before it returns to the job. */
 void wt_agent_start(void);
 /* Last chance to write, bounded by WARPTAP_EXIT_MS. From the exit handlers and _exit; once; nothing in children. */
 void wt_agent_exit(void);
+
+/* Inside cuInit, or control thread: how many collectors run. They begin, or take up again what close ended. */
+int wt_collectors_start(void);
+void wt_collectors_close(uint32_t reason);
 
 /* Reads the settings, once; returns wt_agent_enabled. */
 int wt_agent_load(void);

@@ -13,7 +13,8 @@ $(call objs,$(AGENT_SRC)): MODINC = -Iagent -I$(CUDA_INC) -I$(CUPTI_INC) -fvisib
 # Both cost instructions in every wrapper: merging the 16-bit fields of a row, and keeping stack arguments ready for a
 # sibling call that is not made.
 $(O)/agent/hooks_cuda.o: MODINC += -fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-store-merging) -fno-tree-slp-vectorize
-$(call objs,$(filter agent/pack% agent/writer.c agent/sink.c agent/lifecycle.c collectors/%,$(AGENT_SRC))): $(O)/proto/trace.pb-c.h
+# Generated, and included by many: there before the first of them is compiled.
+$(call objs,$(AGENT_SRC)): | $(O)/proto/trace.pb-c.h
 
 $(O)/agent/agent.map: agent/agent.map.in agent/hook_forms.h agent/hooks_cuda.def agent/hooks_nccl.def agent/hooks_cublas.def agent/hooks_cupti.def
 	@mkdir -p $(@D)

@@ -170,6 +170,7 @@ int wt_pack_any(const void *column, size_t n, size_t bytes);
 /* ---- pack_header.c ---- */
 /* On the job's thread, inside cuInit: what only there can be read safely (the environment). */
 void wt_header_capture(void);
+int wt_header_rank(void); /* of the job, as the launcher says; -1 = not known. After capture */
 void wt_header_emit(struct wt_pack *p);
 
 /* ---- pack_tables.c ---- */
@@ -180,6 +181,8 @@ int wt_string_is(struct wt_pack *p, uint32_t id, const char *text);
 void wt_use_context(struct wt_pack *p, uint32_t context);
 struct wt_thread *wt_thread_of(struct wt_pack *p, uint64_t ring, uint64_t tid, uint64_t pthread);
 void wt_say_ops(struct wt_pack *p);
+void wt_contexts_again(
+	struct wt_pack *p); /* those whose number CUPTI could not be asked for before */
 void wt_execs_review(struct wt_pack *p); /* graphs updated since they were said */
 
 /* ---- pack_calls.c ---- */

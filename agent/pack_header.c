@@ -154,6 +154,11 @@ void wt_header_capture(void)
 	head.world = number_of(worlds, 0);
 }
 
+int wt_header_rank(void)
+{
+	return head.rank;
+}
+
 static void read_process(void)
 {
 	char text[512];

@@ -381,6 +381,13 @@ static void say_op_rows(struct wt_pack *p, const uint32_t *ids, size_t n)
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_OPS, &m, 0);
 }
 
+void wt_contexts_again(struct wt_pack *p)
+{
+	for (uint32_t id = 1; id < WT_CONTEXTS_MAX; id++)
+		if (p->context_segment[id] == (uint32_t)p->segment + 1 && !p->context_cupti[id])
+			p->contexts_pending = 1;
+}
+
 static void say_contexts(struct wt_pack *p)
 {
 	Warptap__V1__Contexts m = WARPTAP__V1__CONTEXTS__INIT;

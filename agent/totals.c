@@ -10,6 +10,7 @@
 
 #include "agent/agent.h"
 #include "agent/cost.h"
+#include "agent/hook_table.h"
 #include "agent/registry.h"
 #include "collectors/cupti_activity.h"
 
@@ -46,7 +47,7 @@ static void add_ring(void *arg, struct wt_ring *r)
 								  memory_order_acquire);
 
 				v->t->counts[c][k][s] += n;
-				v->t->calls += n;
+				*(s == WT_UNROWED ? &v->t->unrowed : &v->t->rows) += n;
 			}
 		}
 	}
@@ -150,11 +151,13 @@ static void say_cost(struct wt_totals *t, struct wt_pack *p, int last)
 	Warptap__V1__Cost m = WARPTAP__V1__COST__INIT;
 	struct wt_cost c;
 
-	wt_cost_read(t->calls, &c);
+	wt_cost_read(t->rows, t->unrowed, &c);
 	m.tsc = wt_tsc();
 	m.hook_ns = c.hook_ns;
 	m.hook_sampled = c.hook_sampled;
 	m.writer_cpu_ns = c.writer_cpu_ns;
+	m.control_cpu_ns = c.control_cpu_ns;
+	m.launch_ns = c.launch_ns;
 	m.cupti_ns = c.cupti_ns;
 	m.bytes_out = wt_frame_writer_out_bytes(p->frame);
 	m.mapped_bytes = wt_box_mapped_bytes();
@@ -165,8 +168,32 @@ static void say_cost(struct wt_totals *t, struct wt_pack *p, int last)
 static void gather(struct wt_totals *t, struct visit *v)
 {
 	memset(t->counts, 0, sizeof(t->counts));
-	t->calls = t->dropped = 0;
+	t->rows = t->unrowed = t->dropped = 0;
 	wt_ring_each(add_ring, v);
+}
+
+struct calls {
+	uint64_t rows, unrowed;
+};
+
+static void add_calls(void *arg, struct wt_ring *r)
+{
+	struct calls *sum = arg;
+
+	for (size_t c = 0; c < WT_COUNT_CONTEXTS; c++)
+		for (size_t k = 0; k < WT_COUNT_SLOTS; k++)
+			for (size_t s = 0; s < WT_COUNT_STATES; s++)
+				*(s == WT_UNROWED ? &sum->unrowed : &sum->rows) +=
+					atomic_load_explicit(&r->counts[c][k][s],
+							     memory_order_relaxed);
+}
+
+void wt_totals_cost(struct wt_cost *ret)
+{
+	struct calls sum = {0, 0};
+
+	wt_ring_each(add_calls, &sum);
+	wt_cost_read(sum.rows, sum.unrowed, ret);
 }
 
 static struct rows rows; /* too large for the writer's stack */

@@ -16,7 +16,8 @@
 
 struct wt_totals {
 	uint64_t counts[WT_COUNT_CONTEXTS][WT_COUNT_SLOTS][WT_COUNT_STATES];
-	uint64_t calls;	  /* sum of the above */
+	uint64_t rows,
+		unrowed;  /* sums of the above: calls with a row, and counted at level count */
 	uint64_t dropped; /* host rows */
 	/* What has been said, so that a quiet job costs nothing. */
 	uint64_t said_sum, said_cupti, said_buffer;
@@ -28,6 +29,9 @@ struct wt_totals {
 
 /* Says what changed since it was said last; with `last`, everything, from the reserve if need be. */
 void wt_totals_say(struct wt_totals *t, struct wt_pack *p, int last);
+/* Any thread: what recording has cost so far. */
+struct wt_cost;
+void wt_totals_cost(struct wt_cost *ret);
 /* A Counts packet alone, as of now. */
 void wt_totals_counts(struct wt_totals *t, struct wt_pack *p);
 

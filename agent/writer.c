@@ -14,11 +14,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,22 +26,24 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/cost.h"
+#include "agent/launches.h"
 #include "agent/pack.h"
 #include "agent/registry.h"
+#include "agent/thread.h"
 #include "agent/totals.h"
 #include "collectors/cupti_activity.h"
 #include "collectors/cupti_record.h"
 #include "collectors/manners.h"
 
-#define STATES	    64
-#define HELD_MAX    1024 /* buffers read whose block is not written yet: as many as the box can have */
-#define BLOCK_ROWS  1000
-#define STACK_BYTES (128u << 10)
-#define TICK_NS	    1000000000ll
+#define STATES	   64
+#define HELD_MAX   1024 /* buffers read whose block is not written yet: as many as the box can have */
+#define BLOCK_ROWS 1000
+#define TICK_NS	   1000000000ll
 
 struct state {
-	uint64_t tsc, device_ns;
-	uint32_t level, cupti, reason, kinds, clock;
+	uint64_t tsc;
+	struct wt_state_note note;
+	uint32_t kinds, clock;
 	char holder[WT_HOLDER_MAX];
 };
 
@@ -55,6 +54,7 @@ static struct {
 	_Atomic uint32_t wake;	  /* futex: 1 = work is waiting */
 	_Atomic uint32_t closing; /* 1 + EndHow */
 	_Atomic int64_t deadline_ns;
+	_Atomic uint32_t begun, ended; /* cycles */
 	atomic_flag state_lock;
 	struct state state[STATES];
 	uint32_t n_state;
@@ -95,31 +95,58 @@ static void wait_until(int64_t when_ns)
 
 /* ---- states ---- */
 
-void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns)
-{
-	wt_writer_state_of(level, cupti, reason, device_ns, NULL);
-}
-
-void wt_writer_state_of(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns,
-			const char *holder)
+void wt_writer_note(const struct wt_state_note *note)
 {
 	struct state s = {.tsc = wt_tsc(),
-			  .device_ns = device_ns,
-			  .level = level > WT_LEVEL_OFF ? level - WT_LEVEL_OFF
-							: 0, /* the file counts from off = 0 */
-			  .cupti = cupti ? cupti : wt_cupti_state(),
-			  .reason = reason,
+			  .note = *note,
 			  .kinds = wt_cupti_kinds(),
 			  .clock = (uint32_t)wt_manners_clock_is_foreign()};
 
-	if (holder)
-		strncpy(s.holder, holder, sizeof(s.holder) - 1);
+	/* the file counts from off = 0 */
+	s.note.level = note->level > WT_LEVEL_OFF ? note->level - WT_LEVEL_OFF : 0;
+	if (!note->cupti)
+		s.note.cupti = wt_cupti_state();
+	if (note->holder)
+		strncpy(s.holder, note->holder, sizeof(s.holder) - 1);
 
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
 		sched_yield();
 	writer.state[writer.n_state < STATES ? writer.n_state++ : STATES - 1] = s;
 	atomic_flag_clear_explicit(&writer.state_lock, memory_order_release);
 	wt_writer_poke();
+}
+
+void wt_writer_state(uint32_t level, uint32_t cupti, uint32_t reason, uint64_t device_ns)
+{
+	wt_writer_note(&(struct wt_state_note){
+		.level = level, .cupti = cupti, .reason = reason, .device_ns = device_ns});
+}
+
+int wt_writer_is_behind(void)
+{
+	int behind;
+
+	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
+		sched_yield();
+	behind = writer.n_state >= STATES / 2;
+	atomic_flag_clear_explicit(&writer.state_lock, memory_order_release);
+	return behind;
+}
+
+int wt_writer_sync(int timeout_ms)
+{
+	int64_t until = wt_clock_mono_ns() + (int64_t)timeout_ms * 1000000;
+	uint32_t now = atomic_load(&writer.begun);
+	struct timespec nap = {.tv_nsec = 300000};
+
+	while (atomic_load(&writer.running) == 1 &&
+	       (int32_t)(atomic_load(&writer.ended) - now) <= 0) {
+		if (wt_clock_mono_ns() > until)
+			return 0;
+		wt_writer_poke();
+		nanosleep(&nap, NULL);
+	}
+	return 1;
 }
 
 static void emit_states(void)
@@ -137,11 +164,13 @@ static void emit_states(void)
 		Warptap__V1__State m = WARPTAP__V1__STATE__INIT;
 
 		m.tsc = s[i].tsc;
-		m.level = s[i].level;
-		m.cupti = (Warptap__V1__CuptiState)s[i].cupti;
-		m.reason = (Warptap__V1__StateReason)s[i].reason;
+		m.level = s[i].note.level;
+		m.cupti = (Warptap__V1__CuptiState)s[i].note.cupti;
+		m.reason = (Warptap__V1__StateReason)s[i].note.reason;
 		m.kinds = s[i].kinds;
-		m.device_ns = s[i].device_ns;
+		m.device_ns = s[i].note.device_ns;
+		m.window = s[i].note.window;
+		m.cost_ppm = s[i].note.cost_ppm;
 		m.clock = (Warptap__V1__DeviceClock)s[i].clock;
 		if (s[i].holder[0]) {
 			m.holder = wt_string_id(&writer.pack, s[i].holder);
@@ -151,6 +180,8 @@ static void emit_states(void)
 		if ((writer.said_state || i) &&
 		    m.reason != WARPTAP__V1__STATE_REASON__STATE_REASON_EXIT)
 			wt_totals_counts(&writer.totals, &writer.pack);
+		if (m.cupti == WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_OURS)
+			wt_contexts_again(&writer.pack); /* CUPTI can be asked from now on */
 		if (wt_pack_emit(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m, 0))
 			wt_pack_emit_last(&writer.pack, WARPTAP__V1__PACKET__BODY_STATE, &m);
 	}
@@ -177,6 +208,7 @@ static void see_chunk(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to)
 		wt_ring_each(see_ring,
 			     NULL); /* a thread that came since: its pthread is in its ring */
 	wt_pack_calls(&writer.pack, c, from, to);
+	wt_launches_rows(c, from, to);
 	writer.rows += to - from;
 	if (writer.rows >= BLOCK_ROWS) {
 		wt_pack_flush(&writer.pack);
@@ -217,6 +249,7 @@ static void cycle(int tick)
 {
 	struct wt_pack *p = &writer.pack;
 
+	atomic_fetch_add(&writer.begun, 1);
 	wt_pack_begin(p);
 	emit_states();
 	if (tick) {
@@ -232,10 +265,12 @@ static void cycle(int tick)
 	if (tick) {
 		wt_execs_review(p);
 		wt_pack_clock(p);
+		wt_launches_sum(p->clock.tsc_hz);
 		wt_totals_say(&writer.totals, p, 0);
 	}
 	wt_pack_flush(p);
 	release();
+	atomic_store(&writer.ended, atomic_load(&writer.begun));
 }
 
 /* ---- end ---- */
@@ -268,28 +303,16 @@ static void finish(void)
 	wt_box_close(0);
 }
 
-/*
- * Never preempts, but has its share: where cores are short (data workers, builds), a niced thread is not merely late.
- * It holds up the job, whose process is not gone before this thread is, and loses the file. Measured at nice 19 with
- * two jobs a core: each exit took 3 s more, no file was closed.
- */
-static void step_back(void)
-{
-	struct sched_param none = {0};
-
-	sched_setscheduler((pid_t)syscall(SYS_gettid), SCHED_BATCH, &none); /* may be forbidden */
-}
-
 static void *run(void *arg)
 {
 	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, next;
 
-	wt_silence_enter();
-	step_back();
+	wt_thread_begin();
 	if (tick_ns > TICK_NS || tick_ns <= 0)
 		tick_ns = TICK_NS;
 	wt_clock_start(&writer.pack.clock);
 	wt_cost_start(writer.pack.clock.tsc_hz);
+	wt_cost_writer_is_here();
 	cycle(0);
 	next = wt_clock_mono_ns() + tick_ns;
 	while (!atomic_load_explicit(&writer.closing, memory_order_acquire)) {
@@ -312,41 +335,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Static TLS of every library lies on a thread's stack: 128 KiB are meant to be left after it. */
-static int add_tls(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	for (int i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_TLS)
-			*(size_t *)arg += info->dlpi_phdr[i].p_memsz + info->dlpi_phdr[i].p_align;
-	return 0;
-}
-
-static int start_thread(void)
-{
-	size_t stack = STACK_BYTES + (16u << 10);
-	pthread_attr_t attr;
-	pthread_t thread;
-	sigset_t all, old;
-	int r;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-	stack += 4u << 20;
-#endif
-	dl_iterate_phdr(add_tls, &stack);
-	stack = (stack + 4095) & ~(size_t)4095;
-	if (pthread_attr_init(&attr) != 0)
-		return -WT_E_NOMEM;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, stack);
-	sigfillset(&all);
-	/* glibc's own: a raw system call would block its internal signals too, and setuid() would then hang */
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&thread, &attr, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return r ? -WT_E_NOMEM : 0;
-}
-
 int wt_writer_start(const char *trace_dir, const char *stem)
 {
 	char path[PATH_MAX];
@@ -363,7 +351,7 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 	}
 	wt_header_capture();
 	atomic_store(&writer.running, 1);
-	r = start_thread();
+	r = wt_thread_start(run, NULL);
 	if (r) {
 		atomic_store(&writer.running, 0);
 		wt_log("trace: no thread for the writer");

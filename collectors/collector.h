@@ -11,10 +11,11 @@
 
 struct wt_collector {
 	const char *name;
-	int (*probe)(void);	   /* 0 = can run here; no side effects the job could see */
-	int (*start)(void);	   /* job thread, inside cuInit */
-	void (*flush)(int forced); /* writer thread: bring in what is complete */
-	void (*stop)(void);	   /* writer thread, once */
+	int (*probe)(void); /* 0 = can run here; no side effects the job could see */
+	int (*start)(void); /* job thread inside cuInit, or control thread: again for each window */
+	void (*flush)(int forced);     /* writer thread: bring in what is complete */
+	int (*close)(uint32_t reason); /* control thread: the window is over; 0, -WT_E_x */
+	void (*stop)(void);	       /* writer thread, once */
 };
 
 #define WT_COLLECTOR(name_) extern const struct wt_collector wt_collector_##name_;

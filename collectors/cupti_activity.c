@@ -3,9 +3,11 @@
  * Kernel, copy and memset times, and API records of an allow-list, from CUPTI's activity API.
  *
  *   start (job thread, inside cuInit)  load, arm: register callbacks, enable kinds; the clock: collection began
+ *         (control thread)             the same when a window opens later
  *   lend, take back (any thread)       buffers out of the black box and back: lock-free, timed, nothing else
  *   flush (writer, each second)        what is complete comes in; dropped records are asked for
  *   disarm, arm                        another tool wants CUPTI, has left it: manners.c decides, lent.c sorts buffers
+ *   close (control thread)             a window is over: disarm, the state is READY
  *   stop (writer)                      forced flush, unless a rule of caution says no
  *
  * No subscriber: the activity API needs none, and there is one only. Never cuptiFinalize: the library may be shared
@@ -33,9 +35,7 @@
 
 #define SPILLS	    4
 #define SPILL_BYTES (256u << 10)
-#define DISARM_NS   100000000 /* most that stepping aside may take */
-#define QUIET_NS    25000000  /* less, when no record has come for so long */
-#define SLOW_NS	    50000000  /* a flush slower than this is not repeated at exit */
+#define SLOW_NS	    50000000 /* a flush slower than this is not repeated at exit */
 
 static struct {
 	_Atomic uint32_t state, kinds;
@@ -364,9 +364,9 @@ int wt_cupti_arm(int (*stop)(void))
  * What is in flight may still come, for a while: as long as records keep coming. A longer wait would hold up the job,
  * which is why the last resort is to say that they are missing.
  */
-long wt_cupti_disarm(void)
+long wt_cupti_disarm(int64_t most_ns, int64_t quiet_ns, int (*stop)(void))
 {
-	int64_t now = wt_clock_mono_ns(), until = now + DISARM_NS, last = now;
+	int64_t now = wt_clock_mono_ns(), until = now + most_ns, last = now;
 	uint64_t want, got = 0, before = 0;
 
 	disable_kinds();
@@ -381,7 +381,7 @@ long wt_cupti_disarm(void)
 		if (got > before)
 			last = now;
 		before = got;
-		if (got >= want || now >= until || now - last > QUIET_NS)
+		if (got >= want || now >= until || now - last > quiet_ns || (stop && stop()))
 			break;
 		nap();
 	}
@@ -401,6 +401,12 @@ static int start(void)
 	int r;
 
 	wt_silence_enter();
+	if (activity.loaded) { /* a later window */
+		r = wt_cupti_state() == STATE(FAILED) ? -WT_E_UNSUPPORTED : wt_manners_start();
+		if (r > 0)
+			r = 0;
+		goto out;
+	}
 	r = wt_cupti_load();
 	if (r == -WT_E_NOENT) {
 		wt_log("cupti_activity: no libcupti found: no device times");
@@ -460,5 +466,6 @@ const struct wt_collector wt_collector_cupti_activity = {
 	.probe = probe,
 	.start = start,
 	.flush = flush,
+	.close = wt_manners_stop,
 	.stop = stop,
 };

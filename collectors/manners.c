@@ -25,6 +25,7 @@
 #include "agent/agent.h"
 #include "agent/clock.h"
 #include "agent/config.h"
+#include "agent/launches.h"
 #include "agent/lifecycle.h"
 #include "agent/tls.h"
 #include "collectors/cupti_activity.h"
@@ -35,13 +36,16 @@
 #define STATE(s_)  WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_##s_
 #define REASON(r_) WARPTAP__V1__STATE_REASON__STATE_REASON_##r_
 
-#define KINDS	    256 /* CUpti_ActivityKind ends below 64 today */
-#define CBIDS	    2048
-#define PAIRS	    64
-#define DOOR_NS	    1000000000ll
-#define QUICK_NS    60000000000ll /* a stay shorter than this was hardly worth coming back for */
-#define QUICK_MOST  3
-#define COOL_MAX_NS 600000000000ll
+#define KINDS		256 /* CUpti_ActivityKind ends below 64 today */
+#define CBIDS		2048
+#define PAIRS		64
+#define DOOR_NS		1000000000ll
+#define DISARM_NS	100000000  /* most that stepping aside may take: the job's thread waits */
+#define DISARM_QUIET_NS 25000000   /* less, when no record has come for so long */
+#define STOP_NS		1000000000 /* for what is in flight when a window closes: nobody waits */
+#define QUICK_NS	60000000000ll /* a stay shorter than this was hardly worth coming back for */
+#define QUICK_MOST	3
+#define COOL_MAX_NS	600000000000ll
 
 static struct {
 	atomic_flag door;
@@ -61,6 +65,9 @@ static struct {
 	_Atomic int clock;  /* device times are counted by a clock of theirs */
 	_Atomic int64_t last_ns;
 	int64_t armed_ns, cool_ns;
+	_Atomic int wanted; /* a window is open: when it is our turn, collect */
+	uint32_t reason;    /* of the window */
+	uint64_t window;
 	uint32_t quick;
 	char holder[WT_HOLDER_MAX];
 } m = {.door = ATOMIC_FLAG_INIT};
@@ -91,6 +98,12 @@ static int lock(void)
 static void unlock(void)
 {
 	atomic_flag_clear_explicit(&m.door, memory_order_release);
+}
+
+/* Whoever holds the door for long asks this. */
+static int someone_waits(void)
+{
+	return atomic_load(&m.waiting) != 0;
 }
 
 /* ---- who ---- */
@@ -134,9 +147,30 @@ static void set_level(uint32_t from, uint32_t to)
 	atomic_compare_exchange_strong(wt_level_word, &from, to);
 }
 
-static void say(uint32_t level, uint32_t state, uint64_t device_ns)
+/* What the job's hooks do while nothing is collected. */
+static uint32_t level_now(void)
 {
-	wt_writer_state_of(level, state, REASON(FOREIGN), device_ns, m.holder);
+	uint32_t level = atomic_load(wt_level_word);
+
+	return level < WT_LEVEL_API ? level : WT_LEVEL_API;
+}
+
+static void say(uint32_t state, uint64_t device_ns)
+{
+	wt_writer_note(&(struct wt_state_note){.level = level_now(),
+					       .cupti = state,
+					       .reason = REASON(FOREIGN),
+					       .device_ns = device_ns,
+					       .holder = m.holder});
+}
+
+static void say_own(uint32_t level, uint32_t state, uint32_t reason, uint64_t device_ns)
+{
+	wt_writer_note(&(struct wt_state_note){.level = level,
+					       .cupti = state,
+					       .reason = reason,
+					       .device_ns = device_ns,
+					       .window = m.window});
 }
 
 static void yield(void)
@@ -148,8 +182,9 @@ static void yield(void)
 	atomic_store(&m.leaving, 1);
 	wt_cupti_set_state(STATE(YIELDED));
 	set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
-	say(WT_LEVEL_API, STATE(YIELDED), device_ns);
-	overdue = wt_cupti_disarm();
+	say(STATE(YIELDED), device_ns);
+	wt_launches_edge(WT_EDGE_OFF, wt_tsc());
+	overdue = wt_cupti_disarm(DISARM_NS, DISARM_QUIET_NS, NULL);
 	atomic_store(&m.leaving, 0);
 	m.quick = now - m.armed_ns < QUICK_NS ? m.quick + 1 : 1;
 	if (m.quick == 1 || !m.cool_ns)
@@ -165,7 +200,7 @@ static void settle(void)
 	if (wt_cupti_state() != STATE(YIELDED) || m.on || m.overflow || m.unflushed)
 		return;
 	wt_cupti_set_state(STATE(COOL));
-	say(WT_LEVEL_API, STATE(COOL), 0);
+	say(STATE(COOL), 0);
 }
 
 int wt_manners_enter(int takes, const void *caller)
@@ -191,7 +226,7 @@ int wt_manners_enter(int takes, const void *caller)
 			yield();
 		} else if (wt_cupti_state() == STATE(COOL)) {
 			wt_cupti_set_state(STATE(YIELDED));
-			say(WT_LEVEL_API, STATE(YIELDED), 0);
+			say(STATE(YIELDED), 0);
 		}
 	}
 	unlock();
@@ -332,23 +367,21 @@ void wt_manners_callbacks_refused(void)
 
 /* ---- the collector's side ---- */
 
-static int someone_waits(void)
-{
-	return atomic_load(&m.waiting) != 0;
-}
-
 /* Holds the door. */
-static int arm(int reason)
+static int arm(uint32_t reason)
 {
 	uint64_t device_ns;
-	int r = wt_cupti_arm(someone_waits);
+	int r;
 
+	wt_launches_edge(WT_EDGE_ARMING, wt_tsc());
+	r = wt_cupti_arm(someone_waits);
+	wt_launches_edge(r ? WT_EDGE_OFF : WT_EDGE_ON, wt_tsc());
 	if (r)
 		return r;
 	m.armed_ns = wt_clock_mono_ns();
 	wt_cupti_set_state(STATE(OURS));
 	device_ns = wt_cupti_timestamp();
-	wt_writer_state_of(WT_LEVEL_TRACE, STATE(OURS), (uint32_t)reason, device_ns, NULL);
+	say_own(WT_LEVEL_TRACE, STATE(OURS), reason, device_ns);
 	return 0;
 }
 
@@ -366,32 +399,74 @@ int wt_manners_start(void)
 
 	if (r)
 		return r;
-	if (m.on || m.overflow || m.unflushed || cool_left_ns() > 0 || atomic_load(&m.inside)) {
+	atomic_store(&m.wanted, 1);
+	if (wt_cupti_state() == STATE(OURS)) {
+		r = 0;
+	} else if (m.on || m.overflow || m.unflushed || cool_left_ns() > 0 ||
+		   atomic_load(&m.inside)) {
 		wt_cupti_set_state(STATE(YIELDED));
-		say(WT_LEVEL_API, STATE(YIELDED), 0);
+		say(STATE(YIELDED), 0);
 		settle();
 		wt_log("cupti_activity: %s was here first: waiting for it to leave", m.holder);
 		r = 1;
 	} else {
-		r = arm(REASON(START));
+		if (m.reason != REASON(START)) { /* else no call can have been made yet */
+			wt_cupti_set_state(STATE(READY));
+			say_own(level_now(), STATE(READY), m.reason, 0);
+		}
+		r = arm(m.reason);
+		if (!r)
+			set_level(WT_LEVEL_API, WT_LEVEL_TRACE);
 	}
 	unlock();
 	return r;
+}
+
+void wt_manners_want(uint32_t reason, uint64_t window)
+{
+	m.reason = reason;
+	m.window = window;
+}
+
+int wt_manners_stop(uint32_t reason)
+{
+	uint64_t device_ns;
+	long overdue;
+	int r = lock();
+
+	if (r)
+		return r;
+	atomic_store(&m.wanted, 0);
+	if (wt_cupti_state() == STATE(OURS)) {
+		device_ns = wt_cupti_timestamp();
+		wt_cupti_set_state(STATE(READY));
+		set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
+		say_own(WT_LEVEL_API, STATE(READY), reason, device_ns);
+		wt_launches_edge(WT_EDGE_OFF, wt_tsc());
+		overdue = wt_cupti_disarm(STOP_NS, STOP_NS, someone_waits);
+		if (overdue)
+			wt_log("cupti_activity: %ld operations were in flight when the window "
+			       "closed",
+			       overdue);
+	}
+	unlock();
+	return 0;
 }
 
 void wt_manners_tick(void)
 {
 	int r;
 
-	if (wt_cupti_state() != STATE(COOL) || atomic_load(&m.inside) || cool_left_ns() > 0)
+	if (wt_cupti_state() != STATE(COOL) || !atomic_load(&m.wanted) || atomic_load(&m.inside) ||
+	    cool_left_ns() > 0)
 		return;
 	/* not lock(): somebody inside means that it is not quiet */
 	if (atomic_flag_test_and_set_explicit(&m.door, memory_order_acquire))
 		return;
-	if (wt_cupti_state() == STATE(COOL) && !atomic_load(&m.inside)) {
+	if (wt_cupti_state() == STATE(COOL) && atomic_load(&m.wanted) && !atomic_load(&m.inside)) {
 		/* From here on kinds come on, one by one: the reader must know how early a record can be. */
 		wt_cupti_set_state(STATE(READY));
-		say(WT_LEVEL_API, STATE(READY), 0);
+		say(STATE(READY), 0);
 		r = arm(REASON(FOREIGN));
 		if (wt_cupti_state() == STATE(READY))
 			wt_cupti_set_state(STATE(COOL)); /* somebody is at the door */

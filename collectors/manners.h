@@ -46,8 +46,15 @@ wt_cupti_request wt_manners_request;
 wt_cupti_complete wt_manners_complete;
 
 /* ---- the collector ---- */
-/* Job thread, in start: may we collect now? Sets the state to OURS, or says the one it is. 0, 1 = not now, -WT_E_x. */
+/* One thread at a time: why collection is about to begin (StateReason), and the window's number. */
+void wt_manners_want(uint32_t reason, uint64_t window);
+/*
+ * Job thread inside cuInit, or the control thread: may we collect now? Sets the state to OURS and the level from api to
+ * trace, or says the state it is and tries again when the other tool has left. 0, 1 = not now, -WT_E_x.
+ */
 int wt_manners_start(void);
+/* Control thread: collection is over; waits up to a second for what is in flight. The level is api, or was below. */
+int wt_manners_stop(uint32_t reason);
 void wt_manners_tick(void); /* writer: back, if it is time */
 int wt_manners_own(void);   /* buffers CUPTI asks for are ours */
 int wt_manners_leaving(void); /* not any more, but our last flush still runs */

@@ -3,6 +3,7 @@
 # Bytes of trace per kernel event, all in: host calls, records, names, clocks, counts and framing of a training job,
 # divided by its kernels. A short run shows the fixed part, a long one what an event costs.
 set -eu
+export WARPTAP_BUDGET=0 # the whole job at one level
 build=${BUILD:-build}
 limit=8
 out=$(mktemp -d)

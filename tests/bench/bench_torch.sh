@@ -4,6 +4,7 @@
 # kernel event beside torch.profiler's. About six minutes; torch_cost.py says how it compares.
 # usage: tests/bench/bench_torch.sh [SETS ROUNDS]     BUILD=build
 set -eu
+export WARPTAP_BUDGET=0 # the whole job at one level
 build=${BUILD:-build}
 python=build/torch-venv/bin/python
 if [ ! -x $python ]; then

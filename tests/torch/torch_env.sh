@@ -12,6 +12,7 @@ fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # The library counts its threads by the machine; two are enough, and the same everywhere.
+export WARPTAP_BUDGET=${WARPTAP_BUDGET:-0}
 export OMP_NUM_THREADS=2 PYTHONDONTWRITEBYTECODE=1
 simlib=$PWD/$build/simgpu/lib
 

@@ -385,7 +385,7 @@ static void test_buffers_with_room(void **state)
 		memset(&wt_tls, 0, sizeof(wt_tls));
 		if (wt_box_open(dir, "child", 32 << 20))
 			_exit(20);
-		wt_box_want_buffers();
+		wt_box_want_buffers(1);
 		status = buffers_in_child();
 		wt_box_close(0);
 		_exit(status);

@@ -16,7 +16,8 @@ static void test_defaults(void **state)
 	assert_string_equal(wt_config.dir, "");
 	assert_int_equal(wt_config.level, WT_LEVEL_TRACE);
 	assert_int_equal(wt_config.pool_mb, 64);
-	assert_int_equal(wt_config.budget_pct, 1);
+	assert_int_equal(wt_config.budget_ppm, 10000);
+	assert_int_equal(wt_config.window_every.n, 0);
 	assert_int_equal(wt_config.flush_ms, 1000);
 	assert_int_equal(wt_config.exit_ms, 200);
 }
@@ -46,6 +47,21 @@ static void test_set(void **state)
 		{"WARPTAP_CUPTI", "0", 0},
 		{"WARPTAP_CUPTI", "2", -WT_E_LIMIT},
 		{"WARPTAP_NO_SUCH", "1", -WT_E_NOENT},
+		{"WARPTAP_BUDGET", "100", 0},
+		{"WARPTAP_BUDGET", "100.0001", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", "0.00001", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", "1.5.0", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", ".5", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", "%", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", "99999999999999999999", -WT_E_LIMIT},
+		{"WARPTAP_BUDGET", "0.25%", 0},
+		{"WARPTAP_WINDOW_FOR", "2s", 0},
+		{"WARPTAP_WINDOW_FOR", "2", -WT_E_LIMIT},
+		{"WARPTAP_WINDOW_FOR", "s", -WT_E_LIMIT},
+		{"WARPTAP_WINDOW_FOR", "2 s", -WT_E_LIMIT},
+		{"WARPTAP_WINDOW_FOR", "99999999999s", -WT_E_LIMIT},
+		{"WARPTAP_WINDOW_FOR", "2000000h", -WT_E_LIMIT},
+		{"WARPTAP_WINDOW_EVERY", "1000collectives", 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -53,6 +69,11 @@ static void test_set(void **state)
 	assert_int_equal(wt_config.pool_mb, 1024); /* what was refused left the last good value */
 	assert_int_equal(wt_config.level, WT_LEVEL_TRACE);
 	assert_int_equal(wt_config.cupti, 0);
+	assert_int_equal(wt_config.budget_ppm, 2500);
+	assert_int_equal(wt_config.window_for.n, 2000);
+	assert_int_equal(wt_config.window_for.unit, WT_SPAN_MS);
+	assert_int_equal(wt_config.window_every.n, 1000);
+	assert_int_equal(wt_config.window_every.unit, WT_SPAN_COLLECTIVES);
 }
 
 static void test_text(void **state)
