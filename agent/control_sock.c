@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/config.h"
 #include "proto/wt_err.h"
 
 #define HIGH_FD 500
@@ -40,7 +41,7 @@ int wt_control_fd_high(int fd)
 static int open_dir(char *path, size_t n, const char *base, const char *name)
 {
 	struct stat st;
-	int fd, len = snprintf(path, n, "%s/%s", base, name);
+	int fd, len = snprintf(path, n, "%s%s%s", base, *name ? "/" : "", name);
 
 	if (len < 0 || (size_t)len >= n || *base != '/')
 		return -1;
@@ -62,7 +63,11 @@ static int find_dir(char *path, size_t n)
 {
 	const char *run = secure_getenv("XDG_RUNTIME_DIR");
 	char name[32];
-	int fd = run && *run ? open_dir(path, n, run, "warptap") : -1;
+	int fd;
+
+	if (wt_config.control_dir[0])
+		return open_dir(path, n, wt_config.control_dir, "");
+	fd = run && *run ? open_dir(path, n, run, "warptap") : -1;
 
 	if (fd >= 0)
 		return fd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The place of the control socket: <dir>/<pid>.<start>.<namespace>, mode 0600, in a directory of mode 0700 that belongs
- * to us: $XDG_RUNTIME_DIR/warptap, else /tmp/warptap-<uid>. start = the process's start time in clock ticks since boot
- * (a pid comes again, both do not), namespace = inode of its pid namespace (containers may share a directory).
- * proto/control_msg.h says what goes over it.
+ * to us: WARPTAP_CONTROL_DIR; else $XDG_RUNTIME_DIR/warptap, else /tmp/warptap-<uid>. start = the process's start time
+ * in clock ticks since boot (a pid comes again, both do not), namespace = inode of its pid namespace (containers may
+ * share a directory). proto/control_msg.h says what goes over it.
  */
 #ifndef WT_CONTROL_SOCK_H
 #define WT_CONTROL_SOCK_H

@@ -9,6 +9,7 @@
 #include "agent/level.h"
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "agent/config.h"
 #include "agent/lifecycle.h"
@@ -56,10 +57,17 @@ static void say(uint32_t level, uint32_t reason, uint32_t cost_ppm)
 /* 0, 1 = not yet. */
 static int begin(uint32_t reason, uint32_t cost_ppm)
 {
+	/*
+	 * Calls that began before hooks recorded are to be over before records come, or these would have no call. It is
+	 * a few microseconds for a thread that runs, and cannot be known for one that does not.
+	 */
+	struct timespec grace = {.tv_nsec = 4000000};
+
 	/* Buffers for CUPTI; and records of the window before must be with the writer, not to count for this one. */
 	wt_box_want_buffers(0);
-	wt_writer_sync(100);
 	atomic_store(wt_level_word, WT_LEVEL_API);
+	wt_writer_sync(100);
+	nanosleep(&grace, NULL);
 	now.wanted = WT_LEVEL_TRACE;
 	wt_manners_want(reason, now.number);
 	if (!wt_collectors_start() || wt_cupti_state() == STATE(FAILED)) {

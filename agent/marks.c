@@ -11,8 +11,11 @@
 #include <string.h>
 
 #include "hot.h"
+#include "pace.h"
 
 #define WHAT_LAST 4u
+#define PUSH	  1u /* WT_MARK_PUSH of annotate.h, and WT_STEP */
+#define STEP	  2u
 #define KIND_LAST 0xffu
 
 _Static_assert(offsetof(struct wt_rec, object) + WT_MARK_TEXT == sizeof(struct wt_rec),
@@ -59,6 +62,8 @@ __attribute__((visibility("default"))) void warptap_mark(unsigned int what, unsi
 	struct wt_tls *t = &wt_tls;
 	int saved;
 
+	if (what == PUSH && kind == STEP && wt_level())
+		wt_pace_step(); /* at every level: windows are counted in them */
 	if (wt_level() < WT_LEVEL_API || !what || what > WHAT_LAST || kind > KIND_LAST)
 		return;
 	if (wt_inside(t))

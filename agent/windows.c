@@ -127,8 +127,10 @@ static int is_due(uint64_t *ret_from, uint64_t *ret_number)
 		*ret_from = at(wt_config.window_for.unit);
 		return 1;
 	}
-	if (every->unit == WT_SPAN_COLLECTIVES && w.pace_comm != atomic_load(&wt_pace.comm))
-		plan_next(); /* another communicator sets the pace */
+	if (every->unit == WT_SPAN_COLLECTIVES && w.pace_comm != atomic_load(&wt_pace.comm)) {
+		w.pace_comm = atomic_load(&wt_pace.comm); /* another one sets the pace, from 0 on */
+		w.next_at = every->n;
+	}
 	here = at(every->unit);
 	if (here < w.next_at)
 		return 0;

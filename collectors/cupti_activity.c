@@ -35,6 +35,7 @@
 
 #define SPILLS	    4
 #define SPILL_BYTES (256u << 10)
+#define QUIET_NS    25000000 /* no record for so long: there may be no more */
 #define SLOW_NS	    50000000 /* a flush slower than this is not repeated at exit */
 
 static struct {
@@ -361,13 +362,16 @@ int wt_cupti_arm(int (*stop)(void))
 }
 
 /*
- * What is in flight may still come, for a while: as long as records keep coming. A longer wait would hold up the job,
- * which is why the last resort is to say that they are missing.
+ * What is in flight may still come, for a while: as long as records keep coming. Where the job's thread waits, that is
+ * not for long, and the last resort is to say that they are missing. Where none does (stop), everything that was due
+ * when collection ended is waited for, and then for a quiet moment: calls made while kinds were being switched have
+ * records or have none, so that the number alone does not tell.
  */
-long wt_cupti_disarm(int64_t most_ns, int64_t quiet_ns, int (*stop)(void))
+long wt_cupti_disarm(int64_t most_ns, int (*stop)(void))
 {
 	int64_t now = wt_clock_mono_ns(), until = now + most_ns, last = now;
-	uint64_t want, got = 0, before = 0;
+	uint64_t due = expected() - activity.expected0, want, got = 0, before = 0;
+	int over;
 
 	disable_kinds();
 	want = expected() - activity.expected0;
@@ -381,12 +385,15 @@ long wt_cupti_disarm(int64_t most_ns, int64_t quiet_ns, int (*stop)(void))
 		if (got > before)
 			last = now;
 		before = got;
-		if (got >= want || now >= until || now - last > quiet_ns || (stop && stop()))
+		over = now - last > QUIET_NS;
+		if (now >= until || (stop ? stop() || (over && got >= due) : over || got >= want))
 			break;
 		nap();
 	}
 	ask_dropped();
 	atomic_store_explicit(&activity.own, 0, memory_order_release);
+	if (stop)
+		want = due;
 	return got < want ? (long)(want - got) : 0;
 }
 

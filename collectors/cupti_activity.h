@@ -30,10 +30,10 @@ void wt_cupti_set_state(uint32_t state);
 /* Registers and enables; `stop` says that somebody waits. 0, or -WT_E_x: nothing is left enabled. */
 int wt_cupti_arm(int (*stop)(void));
 /*
- * Disables and flushes. Waits for records in flight: at most most_ns, and no longer than quiet_ns without one, nor when
- * `stop` (may be NULL) says so. Returns how many are overdue, as far as that can be known.
+ * Disables and flushes. Waits for records in flight, at most most_ns: with `stop` until it says so or all have come,
+ * without (the job's thread waits) while they keep coming. Returns how many are overdue, as far as can be known.
  */
-long wt_cupti_disarm(int64_t most_ns, int64_t quiet_ns, int (*stop)(void));
+long wt_cupti_disarm(int64_t most_ns, int (*stop)(void));
 /* Buffers for CUPTI and back. lent: is it one of ours? */
 void wt_cupti_lend(uint8_t **buffer, size_t *size, size_t *max_records);
 void wt_cupti_take_back(uint8_t *buffer, size_t valid);

@@ -36,16 +36,15 @@
 #define STATE(s_)  WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_##s_
 #define REASON(r_) WARPTAP__V1__STATE_REASON__STATE_REASON_##r_
 
-#define KINDS		256 /* CUpti_ActivityKind ends below 64 today */
-#define CBIDS		2048
-#define PAIRS		64
-#define DOOR_NS		1000000000ll
-#define DISARM_NS	100000000  /* most that stepping aside may take: the job's thread waits */
-#define DISARM_QUIET_NS 25000000   /* less, when no record has come for so long */
-#define STOP_NS		1000000000 /* for what is in flight when a window closes: nobody waits */
-#define QUICK_NS	60000000000ll /* a stay shorter than this was hardly worth coming back for */
-#define QUICK_MOST	3
-#define COOL_MAX_NS	600000000000ll
+#define KINDS	    256 /* CUpti_ActivityKind ends below 64 today */
+#define CBIDS	    2048
+#define PAIRS	    64
+#define DOOR_NS	    1000000000ll
+#define DISARM_NS   100000000	  /* most that stepping aside may take: the job's thread waits */
+#define STOP_NS	    1000000000	  /* for what is in flight when a window closes: nobody waits */
+#define QUICK_NS    60000000000ll /* a stay shorter than this was hardly worth coming back for */
+#define QUICK_MOST  3
+#define COOL_MAX_NS 600000000000ll
 
 static struct {
 	atomic_flag door;
@@ -58,11 +57,11 @@ static struct {
 		const void *context; /* or subscriber */
 		uint32_t kind;
 	} pair[PAIRS];
-	uint32_t pairs, on; /* on: all of the above */
-	int overflow;	    /* more than we can keep: until it finalizes */
-	int unflushed;	    /* something was on since the last flush */
+	uint32_t pairs, on;  /* on: all of the above */
+	int overflow;	     /* more than we can keep: until it finalizes */
+	int unflushed;	     /* something was on since the last flush */
 	_Atomic int leaving; /* our last flush is under way */
-	_Atomic int clock;  /* device times are counted by a clock of theirs */
+	_Atomic int clock;   /* device times are counted by a clock of theirs */
 	_Atomic int64_t last_ns;
 	int64_t armed_ns, cool_ns;
 	_Atomic int wanted; /* a window is open: when it is our turn, collect */
@@ -184,7 +183,7 @@ static void yield(void)
 	set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
 	say(STATE(YIELDED), device_ns);
 	wt_launches_edge(WT_EDGE_OFF, wt_tsc());
-	overdue = wt_cupti_disarm(DISARM_NS, DISARM_QUIET_NS, NULL);
+	overdue = wt_cupti_disarm(DISARM_NS, NULL);
 	atomic_store(&m.leaving, 0);
 	m.quick = now - m.armed_ns < QUICK_NS ? m.quick + 1 : 1;
 	if (m.quick == 1 || !m.cool_ns)
@@ -439,11 +438,13 @@ int wt_manners_stop(uint32_t reason)
 	atomic_store(&m.wanted, 0);
 	if (wt_cupti_state() == STATE(OURS)) {
 		device_ns = wt_cupti_timestamp();
+		atomic_store(&m.leaving, 1);
 		wt_cupti_set_state(STATE(READY));
 		set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
 		say_own(WT_LEVEL_API, STATE(READY), reason, device_ns);
 		wt_launches_edge(WT_EDGE_OFF, wt_tsc());
-		overdue = wt_cupti_disarm(STOP_NS, STOP_NS, someone_waits);
+		overdue = wt_cupti_disarm(STOP_NS, someone_waits);
+		atomic_store(&m.leaving, 0);
 		if (overdue)
 			wt_log("cupti_activity: %ld operations were in flight when the window "
 			       "closed",

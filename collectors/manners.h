@@ -55,8 +55,8 @@ void wt_manners_want(uint32_t reason, uint64_t window);
 int wt_manners_start(void);
 /* Control thread: collection is over; waits up to a second for what is in flight. The level is api, or was below. */
 int wt_manners_stop(uint32_t reason);
-void wt_manners_tick(void); /* writer: back, if it is time */
-int wt_manners_own(void);   /* buffers CUPTI asks for are ours */
+void wt_manners_tick(void);   /* writer: back, if it is time */
+int wt_manners_own(void);     /* buffers CUPTI asks for are ours */
 int wt_manners_leaving(void); /* not any more, but our last flush still runs */
 int wt_manners_clock_is_foreign(void);
 

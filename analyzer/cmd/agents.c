@@ -106,10 +106,12 @@ static int by_pid(const void *a, const void *b)
 
 size_t wt_agents_find(int pid, struct wt_agent_ref *ret, size_t room)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
+	const char *run = getenv("XDG_RUNTIME_DIR"), *own = getenv("WARPTAP_CONTROL_DIR");
 	char dir[400];
 	size_t n = 0;
 
+	if (own && *own)
+		return find_in(own, pid, ret, room);
 	if (run && *run == '/' && snprintf(dir, sizeof(dir), "%s/warptap", run) < (int)sizeof(dir))
 		n = find_in(dir, pid, ret, room);
 	snprintf(dir, sizeof(dir), "/tmp/warptap-%u", (unsigned)geteuid());

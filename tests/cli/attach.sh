@@ -6,7 +6,7 @@
 set -eu
 build=$(realpath "${BUILD:-build}")
 dir=$(mktemp -d); job=; pid=; trap '[ -z "$job" ] || kill -9 $pid $job 2>/dev/null || :; rm -rf "$dir"' EXIT
-export XDG_RUNTIME_DIR=$dir/run WARPTAP_EXIT_MS=10000 WARPTAP_BUDGET=0 PYTHONDONTWRITEBYTECODE=1
+export WARPTAP_CONTROL_DIR=$dir/run/warptap WARPTAP_EXIT_MS=10000 WARPTAP_BUDGET=0 PYTHONDONTWRITEBYTECODE=1
 mkdir -m 700 "$dir/run"
 die() { echo "FAIL: $*"; cat "$dir"/*.out "$dir"/*/*.log 2>/dev/null; exit 1; }
 
@@ -170,7 +170,9 @@ else
 fi
 finish hard
 
-# ---- a directory that is not ours alone is not used; the job goes on ----
+# ---- the usual directory; one that is not ours alone is not used; the job goes on ----
+unset WARPTAP_CONTROL_DIR; export XDG_RUNTIME_DIR=$dir/run
+start xdg -- seconds=2; [ "$(sockets)" = 1 ] || die "no socket in XDG_RUNTIME_DIR"; finish xdg
 rm -rf "$dir/run/warptap"; mkdir "$dir/elsewhere"; ln -s "$dir/elsewhere" "$dir/run/warptap"
 env WARPTAP_LEVEL=count "$build/warptap" run -q --sim h100 -o "$dir/link" -- "$build/tests/cli/steady" seconds=0.5 >"$dir/link.out" 2>&1 || die "link"
 [ -z "$(ls "$dir/elsewhere")" ] || die "a link was followed"

@@ -2,15 +2,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job that goes on, to be attached to: steady [seconds=S] [rate=LAUNCHES_PER_S] [threads=N] [collective=EACH]
+ * [step=EACH]
  *         [rank=R ranks=N id=FILE] [fork=N] [orphan] [close]
  * Each thread launches one of 8 kernels at the given rate (0: flat out), a copy each 16th, a memset each 50th, a graph
  * of 3 kernels and a copy each 100th; with collective=K an all-reduce each K-th launch on thread 0. Waits each 64th. At
  * the end prints "launched N copied N set N graphs N collectives N". close: closes all descriptors from 3 on, now and
  * then, and opens files of its own. fork=N: so many children that end at once, on the way; orphan: one that stays for
- * five seconds, whatever becomes of its parent.
+ * five seconds, whatever becomes of its parent. step=K: the first thread marks a step each K-th launch (annotate.h).
  */
 #define _GNU_SOURCE
 #include <cuda.h>
+#include "include/warptap/annotate.h"
 #include "simgpu/nccl/nccl_api.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +37,7 @@ static CUcontext ctx;
 static CUfunction kernel[KERNELS];
 static ncclComm_t comm;
 static double seconds = 2;
-static long rate = 2000, collective, total[5];
+static long rate = 2000, collective, step, total[5];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static double now(void)
@@ -95,6 +97,11 @@ static void *work(void *arg)
 	end = start + seconds;
 	/* With other ranks all must make as many collectives: then the number decides and not the time. */
 	while (collective && first ? i < (long)(seconds * (double)rate) : now() < end) {
+		if (step && first && i % step == 0) {
+			if (i)
+				wt_step_end();
+			wt_step_begin(i / step);
+		}
 		OK(cuLaunchKernel(kernel[i % KERNELS], 1, 1, 1, 64, 1, 1, 0, s, NULL, NULL));
 		n[0]++;
 		if (i % 16 == 15 && ++n[1])
@@ -175,6 +182,7 @@ int main(int argc, char **argv)
 		seconds = atof(text(argc, argv, "seconds"));
 	rate = option(argc, argv, "rate", rate);
 	collective = option(argc, argv, "collective", 0);
+	step = option(argc, argv, "step", 0);
 	OK(cuInit(0));
 	OK(cuDeviceGet(&dev, (int)option(argc, argv, "device", 0)));
 	OK(cuDevicePrimaryCtxRetain(&ctx, dev));
