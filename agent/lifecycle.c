@@ -243,7 +243,7 @@ static int make_level_word(void)
 	return 0;
 }
 
-/* The constructor, or sooner: a library loaded beside us may ask for the driver in a constructor that runs before ours. */
+/* The constructor, or sooner: a library beside us may ask for the driver in a constructor that runs before ours. */
 int wt_agent_load(void)
 {
 	static atomic_flag once = ATOMIC_FLAG_INIT;
