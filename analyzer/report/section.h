@@ -35,7 +35,7 @@ void wt_text_column(struct wt_strbuf *out, int64_t part, int64_t of);  /* the sa
 const char *wt_bound_name(enum wt_bound bound);			       /* NULL: unknown */
 const char *wt_grade_name(int grade);
 const char *wt_count_name(int kind);
-/* Where a model is given: tokens a second and MFU (against the higher peak), 0 = not known. */
+/* Where a model is given: tokens a second and MFU (against the higher peak, a verified one), 0 = not known. */
 void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_mfu);
 /* The five states of an account and what communication they hide, as keys of the open object. */
 void wt_sweep_json(const struct wt_account *a, struct wt_jout *j);

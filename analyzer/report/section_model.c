@@ -207,6 +207,6 @@ void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_
 		return;
 	u = use_of(r);
 	*ret_tokens_s = u.tokens_s;
-	if (u.tokens_s > 0 && u.peak.hi > 0)
+	if (u.tokens_s > 0 && u.peak.hi > 0 && !u.peak.unverified)
 		*ret_mfu = u.flops * u.tokens_s / u.peak.hi;
 }

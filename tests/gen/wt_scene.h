@@ -694,8 +694,8 @@ static inline void sc_write_collectives(struct wt_scene *s, uint32_t from, uint3
 }
 
 /*
- * A step's marks on thread 1: the step itself (open at the end of a cut scene's last), a range in it whose name comes in
- * two parts, and a request that the next step's marks end. The first step begins with a pop of nothing.
+ * A step's marks on thread 1: the step itself (open at the end of a cut scene's last), a range in it whose name comes
+ * in two parts, and a request that the next step's marks end. The first step begins with a pop of nothing.
  */
 #define SC_MARK_NAMES 9000
 static inline void sc_write_marks(struct wt_scene *s, uint32_t step, uint64_t from_ns,
