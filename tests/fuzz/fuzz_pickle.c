@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's dumps, any bytes: as a pickle and as JSON, then as flight recorder and memory snapshot up to a timeline, and
- * on to who holds the job up.
+ * PyTorch's dumps, any bytes: as a pickle and as JSON, then as flight recorder and memory snapshot up to a timeline,
+ * and on to who holds the job up.
  */
 #include <stdint.h>
 

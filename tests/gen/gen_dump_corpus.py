@@ -55,6 +55,7 @@ snapshot = {
 }
 for protocol in range(6):
     seed("pickle", f"flight{protocol}", pickle.dumps(dump, protocol))
+seed("pickle", "no_groups", pickle.dumps({"entries": [], "pg_status": {}, "pg_config": {}}, 2))
 seed("pickle", "snapshot", pickle.dumps(snapshot, 4))
 seed(
     "pickle",
