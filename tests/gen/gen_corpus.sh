@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the fuzz seeds of tests/fuzz/corpus/{json,kineto,convert,gzip}. The first byte of a seed chooses the small window.
+# Makes the fuzz seeds of tests/fuzz/corpus/{json,kineto,convert,gzip}. The first byte of a seed chooses the small
+# window.
 # usage: tests/gen/gen_corpus.sh     from the repository's root; the same bytes every time
 set -eu
 corpus=tests/fuzz/corpus
