@@ -120,7 +120,7 @@ size_t wt_launches_cluster(const struct wt_axes *a, const struct wt_launches *l,
 	for (; i < l->n; i++) {
 		const struct wt_launch *r = &l->rows[i];
 
-		if (r->anchor)
+		if (r->anchor || a->phase[r->op] == WT_PHASE_OPTIMIZER)
 			end = i + 1;
 		/* What cannot be the optimizer's ends the cluster. */
 		else if (end && (r->matrix || a->phase[r->op] == WT_PHASE_BACKWARD))

@@ -27,7 +27,10 @@ struct wt_launches {		/* of one process */
 /* The n operations of one process that have a launch. 0 or -WT_E_NOMEM; rows are the caller's to free. */
 int wt_launches_of(const struct wt_axes *a, uint16_t process, const uint32_t *ops, size_t n,
 		   struct wt_launches *ret);
-/* The row behind the last anchor of the next cluster from row i on; 0 = none follows. */
+/*
+ * The row behind the last anchor, or operation known to be the optimizer's, of the next cluster from row i on; 0 = none
+ * follows.
+ */
 size_t wt_launches_cluster(const struct wt_axes *a, const struct wt_launches *l, size_t i);
 /* phases.c: fills phase and phase_grade of the process's operations. */
 int wt_phases_of(struct wt_axes *a, const struct wt_launches *l);

@@ -256,7 +256,8 @@ int wt_phases_of(struct wt_axes *a, const struct wt_launches *l)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
 	uint8_t *backward = calloc(tl->nthreads + 1, 1);
-	int err = 0, any = 0, ranged = (a->ranges.kinds & (PHASE_KINDS | WT_KIND_BIT(STEP))) != 0;
+	int err = 0, any = 0, closes = l->anchors,
+	    ranged = (a->ranges.kinds & (PHASE_KINDS | WT_KIND_BIT(STEP))) != 0;
 
 	if (!backward)
 		return -WT_E_NOMEM;
@@ -270,9 +271,10 @@ int wt_phases_of(struct wt_axes *a, const struct wt_launches *l)
 		if (!a->phase[r->op] && backward[r->thread] && !r->later)
 			set(a, r->op, WT_PHASE_BACKWARD, 2);
 		any |= a->phase[r->op] == WT_PHASE_BACKWARD;
+		closes |= a->phase[r->op] == WT_PHASE_OPTIMIZER;
 	}
 	free(backward);
-	if (any && l->anchors)
+	if (any && closes)
 		err = by_order(a, l);
 	for (size_t i = 0; !err && i < l->n; i++)
 		if (!a->phase[l->rows[i].op])

@@ -156,7 +156,7 @@ static int find_spans(const struct wt_axes *a, const struct wt_launches *l, stru
 		ret->source = WT_STEPS_NAMED;
 		err = from_ranges(a, l->process, 0, ret);
 	}
-	if (!err && !ret->n && l->anchors) {
+	if (!err && !ret->n) {
 		ret->source = WT_STEPS_OPTIMIZER;
 		ret->grade = 2;
 		err = from_optimizer(a, l, ret);
