@@ -2,6 +2,7 @@
 /*
  * The cost of a hooked call, on a driver that does nothing (tests/cli/src/fake_cuda.c):
  *   bench_hook count N    N launches, for an instruction counter
+ *   bench_hook gemm N     N matrix products, on a cuBLAS that does nothing (fake_cublas.c)
  *   bench_hook time       ns per call, three ways in turn within one run: straight to the driver's function, with two
  *                         rdtsc around it, through the entry point everybody uses (hooked when the agent is preloaded)
  * Driven by bench_hook.sh. Turns are interleaved and the median taken: on a shared machine nothing else means much.
@@ -33,6 +34,24 @@ static int64_t now_ns(void)
 static void one(__typeof__(&cuLaunchKernel) fn)
 {
 	fn((CUfunction)0x55, 128, 2, 1, 256, 1, 1, 4096, (CUstream)0x66, NULL, NULL);
+}
+
+static int (*product)(void *h, int ta, int tb, int m, int n, int k, const void *alpha,
+		      const void *a, int at, int lda, const void *b, int bt, int ldb,
+		      const void *beta, void *c, int ct, int ldc, int compute, int algo);
+
+static int products(long n)
+{
+	void *h = dlopen("libcublas.so.13", RTLD_NOW);
+
+	product = h ? (__typeof__(product))dlsym(h, "cublasGemmEx") : NULL;
+	if (!product)
+		return 1;
+	one(launch); /* the thread has its chunk */
+	for (long i = 0; i < n; i++)
+		product(NULL, 0, 1, 4096, 4096, 1024, NULL, NULL, 14, 4096, NULL, 14, 1024, NULL,
+			NULL, 14, 4096, 68, -1);
+	return 0;
 }
 
 static int64_t turn(int way)
@@ -98,6 +117,8 @@ int main(int argc, char **argv)
 		return 1;
 	if (!strcmp(argv[1], "time"))
 		time_ways();
+	if (!strcmp(argv[1], "gemm"))
+		return products(n);
 	for (long i = 0; i < n; i++)
 		one(launch);
 	return 0;

@@ -9,14 +9,16 @@ B=${BUILD:-build}; what=${1:-all}
 T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
 mkdir "$T/lib" "$T/out"
 ln -s "$(realpath "$B/tests/cli/libfakecuda.so")" "$T/lib/libcuda.so.1"
+ln -s "$(realpath "$B/tests/cli/libfakecublas.so")" "$T/lib/libcublas.so.13"
 agent=$(realpath "$B/libwarptap.so"); prog=$B/tests/bench/bench_hook
 export LD_LIBRARY_PATH=$T/lib WARPTAP_CUPTI=0 WARPTAP_POOL_MB=64
 
-# total N [VAR=value...]: instructions of the main thread over N launches
+# total N [VAR=value...]: instructions of the main thread over N launches (or products: what=gemm)
+which=count
 total() {
 	n=$1; shift
 	rm -rf "$T"/out/* "$T"/cg*
-	env "$@" valgrind -q --tool=callgrind --separate-threads=yes --callgrind-out-file="$T/cg" "$prog" count "$n" \
+	env "$@" valgrind -q --tool=callgrind --separate-threads=yes --callgrind-out-file="$T/cg" "$prog" "$which" "$n" \
 		>"$T/log" 2>&1 || { cat "$T/log" >&2; return 1; }
 	cat "$T"/cg-01 "$T"/cg 2>/dev/null | awk '$1 == "totals:" || $1 == "summary:" { print $2; exit }'
 }
@@ -33,6 +35,16 @@ if [ "$what" != time ]; then
 		echo "instructions added at level $level: $added (limit $limit)"
 		awk -v a="$added" -v l="$limit" 'BEGIN { exit !(a > 0 && a <= l) }' || bad=1
 	done
+	which=gemm
+	plain_gemm=$(slope)
+	for row in off:40 api:100; do
+		level=${row%:*}; limit=${row#*:}
+		with=$(slope LD_PRELOAD="$agent" WARPTAP_DIR="$T/out" WARPTAP_LEVEL="$level")
+		added=$(awk -v a="$plain_gemm" -v b="$with" 'BEGIN { printf "%.1f", b - a }')
+		echo "instructions added to a product of cuBLAS at level $level: $added (limit $limit)"
+		awk -v a="$added" -v l="$limit" 'BEGIN { exit !(a > 0 && a <= l) }' || bad=1
+	done
+	which=count
 	inert=$(slope LD_PRELOAD="$agent")
 	echo "instructions added with the agent inert: $(awk -v a="$plain" -v b="$inert" 'BEGIN { printf "%.1f", b - a }')"
 fi

@@ -21,7 +21,7 @@ SIM_LIB  := $(O)/simgpu/lib
 # said(word) -> a shell word list: what the source's comment "word: ..." says.
 said    = $$(sed -n '1,5s,.*[/*] *$(1): *\(.*[^ ]\) *\*/.*,\1,p' $<)
 soname_ = case $$l in cuda) echo -l:libcuda.so.1 ;; cudart) echo -l:libcudart.so.13 ;; \
-	  nccl) echo -l:libnccl.so.2 ;; cupti) echo -l:libcupti.so.13 ;; *) echo "-l$$l" ;; esac
+	  nccl) echo -l:libnccl.so.2 ;; cublas) echo -l:libcublas.so.13 ;; cublasLt) echo -l:libcublasLt.so.13 ;; cupti) echo -l:libcupti.so.13 ;; *) echo "-l$$l" ;; esac
 
 # A rebuilt simgpu library needs no relink (only its soname is kept), so it is an order-only prerequisite.
 $(O)/tests/cli/%: tests/cli/src/%.c tests/cli/module.mk | $(SIM_PRODS)
