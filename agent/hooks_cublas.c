@@ -37,7 +37,7 @@ static WT_COLD void *find(uint32_t id, const void *caller, int *ret_lone)
 	wt_blas_status hook_##n_ p_                                                                \
 	{                                                                                          \
 		enum { pt = 0 };                                                                   \
-		struct wt_rec row = {.op = WT_ID_##n_};                                            \
+		struct wt_rec row;                                                                 \
 		struct wt_rec *rec = &row;                                                         \
 		wt_blas_status(*real) p_ = (__typeof__(real))WT_SLOT(n_);                          \
 		wt_blas_status r;                                                                  \
@@ -49,6 +49,7 @@ static WT_COLD void *find(uint32_t id, const void *caller, int *ret_lone)
 			return WT_BLAS_NOT_SUPPORTED;                                              \
 		if (!lone || !WT_WANTED)                                                           \
 			return real a_;                                                            \
+		wt_start_row(&wt_tls, rec, WT_ID_##n_);                                            \
 		f_ wt_library_enter(&wt_tls, rec, WT_REC_IN_BLAS);                                 \
 		r = real a_;                                                                       \
 		uint64_t end_tsc = wt_tsc();                                                       \
