@@ -294,8 +294,8 @@ static int build_device(struct wt_ledger *l, struct wt_gaps *gaps, struct wt_led
 	d->w0_ns = window.w0_ns;
 	d->w1_ns = window.w1_ns;
 	err = wt_sweep(tl, l->families, l->bounds, gaps, tl->device_first[d->device],
-		       tl->device_first[d->device + 1], tl->holes + hole, nholes, &d->slices,
-		       &d->launch_cap_ns);
+		       tl->device_first[d->device + 1], nholes ? tl->holes + hole : NULL, nholes,
+		       &d->slices, &d->launch_cap_ns);
 	err = err ? err : kernel_stats(tl, d->device, INT64_MIN, INT64_MAX, &d->kernels);
 	return err ? err : wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 }

@@ -50,7 +50,7 @@ static int64_t end_spread(const struct wt_ranks *r, const struct wt_matches *m,
 		first_ns = ns < first_ns ? ns : first_ns;
 		last_ns = ns > last_ns ? ns : last_ns;
 	}
-	return last_ns - first_ns;
+	return seat == UINT32_MAX ? -1 : last_ns - first_ns; /* none has times: dumps */
 }
 
 static int unequal(const struct wt_ranks *r, const struct wt_matches *m,
