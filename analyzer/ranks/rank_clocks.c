@@ -9,8 +9,10 @@
 #include "proto/wt_err.h"
 #include "ranks/ranks_impl.h"
 
-#define SHARED_NS    2000 /* two readings of one clock; conversion from ticks is within 0.1 us */
-#define HOST_SKEW_NS 1000 /* residual said for a host's clock that no end confirms */
+#define SHARED_NS	2000 /* two readings of one clock; conversion from ticks is within 0.1 us */
+#define HOST_SKEW_NS	1000 /* residual said for a host's clock that no end confirms */
+#define LINKS_LEAST	16
+#define LINKS_RESIDUALS 10
 
 struct samples {
 	struct wt_clock_sample *rows;
@@ -115,34 +117,61 @@ static void share_hosts(struct wt_ranks *r)
 			r->clocks[k].state = WT_CLOCK_ROOT;
 		r->clocks[i] = r->clocks[k];
 		r->clocks[i].state = WT_CLOCK_SHARED;
+		r->clocks[i].samples = 0;
 		if (r->clocks[i].residual_ns < HOST_SKEW_NS)
 			r->clocks[i].residual_ns = HOST_SKEW_NS;
 	}
+}
+
+/* Clocks by the ends of sends and receives, where they must or do say more than the host does. */
+static int use_links(struct wt_ranks *r, struct samples *s)
+{
+	size_t n = r->tl->nprocesses;
+	struct wt_clock *linked = calloc(n + 1, sizeof(*linked));
+	int err = linked ? sample_links(r, s) : -WT_E_NOMEM, better = 0;
+
+	err = err ? err : wt_clocks_fit(s->rows, s->n, linked, n);
+	for (size_t i = 0; !err && i < r->nseats; i++) {
+		const struct wt_clock *c = &r->clocks[r->seats[i].process],
+				      *k = &linked[r->seats[i].process];
+		int64_t apart_ns = k->offset_ns < 0 ? -k->offset_ns : k->offset_ns;
+
+		if (k->state != WT_CLOCK_FITTED)
+			continue;
+		/* A send may be over long before its receive: only many that agree outweigh a common host. */
+		better |=
+			c->state == WT_CLOCK_UNKNOWN ||
+			(c->state == WT_CLOCK_SHARED && !c->samples && k->samples >= LINKS_LEAST &&
+			 apart_ns > LINKS_RESIDUALS * k->residual_ns + SHARED_NS);
+	}
+	if (better) {
+		free(r->clocks);
+		r->clocks = linked;
+		share_hosts(r);
+	} else {
+		free(linked);
+	}
+	return err;
 }
 
 int wt_ranks_clocks(struct wt_ranks *r)
 {
 	size_t n = r->tl->nprocesses;
 	struct samples s = {.n = 0};
-	int err = sample_instances(r, &s), unknown = 0;
+	int err = sample_instances(r, &s);
 
 	r->clocks = calloc(n + 1, sizeof(*r->clocks));
 	err = r->clocks ? err : -WT_E_NOMEM;
 	err = err ? err : wt_clocks_fit(s.rows, s.n, r->clocks, n);
-	for (size_t i = 0; !err && i < r->nseats; i++)
-		unknown |= r->clocks[r->seats[i].process].state == WT_CLOCK_UNKNOWN;
-	if (!err && unknown) {
-		err = sample_links(r, &s);
-		err = err ? err : wt_clocks_fit(s.rows, s.n, r->clocks, n);
+	if (!err) {
+		share_hosts(r);
+		err = use_links(r, &s);
 	}
 	free(s.rows);
-	if (err)
-		return err;
-	share_hosts(r);
-	for (size_t i = 0; i < r->nseats; i++)
+	for (size_t i = 0; !err && i < r->nseats; i++)
 		if (r->clocks[r->seats[i].process].residual_ns > r->residual_ns)
 			r->residual_ns = r->clocks[r->seats[i].process].residual_ns;
-	return 0;
+	return err;
 }
 
 int wt_ranks_comparable(const struct wt_ranks *r, uint32_t seat_a, uint32_t seat_b)

@@ -115,6 +115,9 @@ int wt_ranks_steps(struct wt_ranks *r, struct wt_rank_window *windows, size_t n)
 	}
 	if (!err)
 		sum_up(r);
+	/* Few steps prove nothing of habits; the operations in them may. */
+	if (seen.count < WT_RANK_WINDOWS_LEAST)
+		n = 0;
 	err = err ? err : wt_ranks_scores(r, windows, numbers, n, (uint32_t)seen.count);
 	wt_map_release(&seen);
 	free(numbers);

@@ -33,6 +33,9 @@ struct wt_link {
 /* Both directions of every pair found. */
 int wt_ranks_links(struct wt_ranks *r, struct wt_link **ret, size_t *ret_n);
 
+/* Windows, below which nobody is called late again and again. */
+#define WT_RANK_WINDOWS_LEAST 20
+
 static inline int wt_part_timed(const struct wt_part *p)
 {
 	return p->end_ns > p->start_ns;

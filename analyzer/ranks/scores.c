@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How late each seat is, robustly. A window is a step where steps are known, else one matched operation; in it a seat's
+ * How late each seat is, robustly. A window is a step where 20 or more are known, else one operation; in it a seat's
  * lateness is how much less it waited than the median of the others did (arrivals before a common end: no clock is
  * needed), summed over the window's operations. The scale is 1.4826 times the median absolute deviation of a seat's
  * lateness from its own median, over all windows and seats, and at least the residual of the clocks and a
@@ -15,7 +15,6 @@
 #include "ranks/ranks_impl.h"
 
 #define SCORE	     3.5
-#define LEAST	     20
 #define SCALE_MIN_NS 1000
 
 struct late {
@@ -119,7 +118,7 @@ static void score_seat(struct wt_straggler *s, const struct late *rows, size_t n
 	s->windows = (uint32_t)n;
 	s->late_ns = median(scratch, n);
 	s->score = (double)s->late_ns / scale_ns;
-	s->persistent = n >= LEAST && s->flagged * 2 >= n;
+	s->persistent = n >= WT_RANK_WINDOWS_LEAST && s->flagged * 2 >= n;
 }
 
 /* Windows in which another seat was latest than in the one before, of all windows. */
@@ -142,7 +141,7 @@ static int rotates(const struct late *rows, size_t n, size_t nwindows, double sc
 		used++;
 	}
 	free(latest);
-	return used >= LEAST && changes * 2 >= used;
+	return used >= WT_RANK_WINDOWS_LEAST && changes * 2 >= used;
 }
 
 static int cmp_straggler(const void *pa, const void *pb)
