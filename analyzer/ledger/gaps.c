@@ -467,25 +467,22 @@ static int cmp_ns(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
-int64_t wt_gaps_launch_cap_ns(struct wt_gaps *g, const struct wt_gap *gaps, size_t n)
+int64_t wt_gaps_launch_delay_ns(const struct wt_gaps *g, const struct wt_gap *gap)
 {
-	int64_t *delays = malloc((n + 1) * sizeof(*delays)), cap_ns = CAP_NS;
-	size_t ndelays = 0;
+	int32_t call = g->tl->ops[ender_of(g->tl, gap)].call;
+	int64_t a0 = call < 0 ? INT64_MIN : g->tl->calls[call].start_ns;
 
-	for (size_t i = 0; delays && i < n; i++) {
-		int32_t call = g->tl->ops[ender_of(g->tl, &gaps[i])].call;
-		int64_t a0 = call < 0 ? INT64_MIN : g->tl->calls[call].start_ns;
+	return a0 > gap->start_ns && a0 < gap->end_ns ? gap->end_ns - a0 : 0;
+}
 
-		if (a0 > gaps[i].start_ns && a0 < gaps[i].end_ns)
-			delays[ndelays++] = gaps[i].end_ns - a0;
-	}
-	if (ndelays) {
-		qsort(delays, ndelays, sizeof(*delays), cmp_ns);
-		if (delays[(ndelays - 1) / 2] * 4 > cap_ns)
-			cap_ns = delays[(ndelays - 1) / 2] * 4;
-	}
-	free(delays);
-	return cap_ns;
+int64_t wt_gaps_launch_cap_ns(int64_t *delays, size_t n)
+{
+	int64_t cap_ns = CAP_NS;
+
+	if (!n)
+		return cap_ns;
+	qsort(delays, n, sizeof(*delays), cmp_ns);
+	return delays[(n - 1) / 2] * 4 > cap_ns ? delays[(n - 1) / 2] * 4 : cap_ns;
 }
 
 /* The first launch of a kernel, taking far longer than launches do: the driver was loading it. */

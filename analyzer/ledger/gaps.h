@@ -23,8 +23,10 @@ void wt_gaps_free(struct wt_gaps *g);
  * copy to the device made while waiting for input, or right after it, before any kernel was launched; else by its kind.
  */
 enum wt_leaf wt_gaps_copy_leaf(const struct wt_gaps *g, const struct wt_op *op, uint8_t *ret_grade);
-/* How long launch latency can be here: max(20 us, 4 x the median of this recording's launches into a drained queue). */
-int64_t wt_gaps_launch_cap_ns(struct wt_gaps *g, const struct wt_gap *gaps, size_t n);
+/* From the launch of what ends the gap to its start, if the queue was empty at the launch; else 0. */
+int64_t wt_gaps_launch_delay_ns(const struct wt_gaps *g, const struct wt_gap *gap);
+/* How long launch latency can be where these were measured: max(20 us, 4 x their median). Sorts them. */
+int64_t wt_gaps_launch_cap_ns(int64_t *delays, size_t n);
 /* Appends the slices of one gap. 0 or -WT_E_NOMEM. */
 int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *gap, int64_t launch_cap_ns,
 	       struct wt_slices *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See sweep.h. Two sorted lists (starts, ends) are merged; at one instant ends come before starts, and operations of no
+ * See sweep.h. Two passes, since the cap of launch latency is a median over all gaps: nothing but the slices is kept,
+ * which are most of the memory an analysis needs. In a pass two sorted lists (starts, ends) are merged; at one instant ends come before starts, and operations of no
  * length own no time. Several kernels at once: the one with the largest share of the device owns the instant, then the
  * earlier, then by stream and correlation. Owners come from one heap per state whose dead entries are dropped when they
  * reach the top, so a hundred thousand overlapping records cost n log n.
@@ -40,9 +41,11 @@ struct sweep {
 	size_t nholes;
 	uint32_t resident[WT_STATES];
 	struct heap heaps[WT_STATES];
-	struct wt_gap *idle; /* idle stretches, in order */
-	size_t nidle, idle_room;
-	struct wt_slices busy;
+	size_t hole;	 /* the first that can still matter */
+	int64_t *delays; /* NULL in the second pass */
+	size_t ndelays, delays_room;
+	int64_t cap_ns; /* of launch latency, known after the first pass */
+	struct wt_slices *out;
 };
 
 int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
@@ -202,21 +205,69 @@ static void busy_leaf(const struct sweep *w, int s, struct wt_slice *ret)
 	}
 }
 
-static int idle_add(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op)
+static int add_delay(struct sweep *w, int64_t delay_ns)
 {
+	if (delay_ns <= 0)
+		return 0;
+	if (w->ndelays == w->delays_room) {
+		size_t room = w->delays_room * 2;
+		int64_t *delays = realloc(w->delays, room * sizeof(*delays));
+
+		if (!delays)
+			return -WT_E_NOMEM;
+		w->delays = delays;
+		w->delays_room = room;
+	}
+	w->delays[w->ndelays++] = delay_ns;
+	return 0;
+}
+
+/* Time in which nothing is recorded: inside the records, known to be lost, or outside of all records. */
+enum piece { PIECE_GAP, PIECE_HOLE, PIECE_EDGE };
+
+static int piece(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op, enum piece kind)
+{
+	struct wt_gap gap = {.start_ns = start_ns, .end_ns = end_ns, .op = op};
+	struct wt_slice slice = {.start_ns = start_ns,
+				 .end_ns = end_ns,
+				 .op = NO_OP,
+				 .call = -1,
+				 .leaf = kind == PIECE_HOLE ? WT_E1 : WT_E5,
+				 .grade = 3};
+
 	if (start_ns >= end_ns)
 		return 0;
-	if (w->nidle == w->idle_room) {
-		size_t room = w->idle_room ? w->idle_room * 2 : 64;
-		struct wt_gap *idle = realloc(w->idle, room * sizeof(*idle));
+	if (w->delays)
+		return kind == PIECE_GAP && op != NO_OP
+			       ? add_delay(w, wt_gaps_launch_delay_ns(w->gaps, &gap))
+			       : 0;
+	if (kind == PIECE_GAP)
+		return wt_gap_cut(w->gaps, &gap, w->cap_ns, w->out);
+	return wt_slices_add(w->out, &slice);
+}
 
-		if (!idle)
-			return -WT_E_NOMEM;
-		w->idle = idle;
-		w->idle_room = room;
+/* Cuts a stretch by the holes; what is left keeps the operation that ended it, or NO_OP before a hole. */
+static int stretch(struct sweep *w, const struct wt_gap *whole, enum piece kind)
+{
+	int64_t at_ns = whole->start_ns;
+	size_t i = w->hole;
+	int err = 0;
+
+	for (; !err && i < w->nholes && w->holes[i].start_ns < whole->end_ns; i++) {
+		int64_t from_ns = w->holes[i].start_ns, to_ns = w->holes[i].end_ns;
+
+		from_ns = from_ns < at_ns ? at_ns : from_ns;
+		to_ns = to_ns > whole->end_ns ? whole->end_ns : to_ns;
+		if (from_ns >= to_ns)
+			continue;
+		err = piece(w, at_ns, from_ns, NO_OP, kind);
+		err = err ? err : piece(w, from_ns, to_ns, NO_OP, PIECE_HOLE);
+		at_ns = to_ns;
 	}
-	w->idle[w->nidle++] = (struct wt_gap){.start_ns = start_ns, .end_ns = end_ns, .op = op};
-	return 0;
+	/* A hole that reaches into the next stretch is looked at again. */
+	while (w->hole < i && w->holes[w->hole].end_ns <= whole->end_ns)
+		w->hole++;
+	return err ? err : piece(w, at_ns, whole->end_ns, whole->op, kind);
 }
 
 /* [start, end) had the mask of what is resident; `next` is the first operation that starts at end. */
@@ -228,10 +279,13 @@ static int interval(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t 
 		if (!w->resident[s])
 			continue;
 		slice.mask |= 1u << s;
-		slice.op = owner_at(w->tl, &w->heaps[s], start_ns);
+		if (!w->delays)
+			slice.op = owner_at(w->tl, &w->heaps[s], start_ns);
 	}
 	if (!slice.mask)
-		return idle_add(w, start_ns, end_ns, next);
+		return stretch(w, &(struct wt_gap){start_ns, end_ns, next}, PIECE_GAP);
+	if (w->delays)
+		return 0;
 	slice.crowded = w->resident[0] > 1;
 	for (int s = 0; s < WT_STATES; s++) {
 		if (w->resident[s]) {
@@ -239,7 +293,7 @@ static int interval(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t 
 			break;
 		}
 	}
-	return wt_slices_add(&w->busy, &slice);
+	return wt_slices_add(w->out, &slice);
 }
 
 static int timed(const struct wt_op *op)
@@ -279,63 +333,11 @@ static int merge(struct sweep *w)
 			if (!timed(&ops[i]) || ops[i].start_ns == ops[i].end_ns)
 				continue;
 			w->resident[s]++;
-			err = heap_push(w->tl, &w->heaps[s], (uint32_t)i);
+			if (!w->delays)
+				err = heap_push(w->tl, &w->heaps[s], (uint32_t)i);
 		}
 	}
 	return err;
-}
-
-/* Idle stretches minus holes; what is left keeps the operation that ended it, or NO_OP before a hole. */
-struct piece {
-	struct wt_gap gap;
-	enum { PIECE_GAP, PIECE_HOLE, PIECE_EDGE } kind;
-};
-struct pieces {
-	struct piece *rows;
-	size_t n, room;
-};
-
-static int piece_add(struct pieces *p, int64_t start_ns, int64_t end_ns, uint32_t op, int kind)
-{
-	if (start_ns >= end_ns)
-		return 0;
-	if (p->n == p->room) {
-		size_t room = p->room ? p->room * 2 : 64;
-		struct piece *rows = realloc(p->rows, room * sizeof(*rows));
-
-		if (!rows)
-			return -WT_E_NOMEM;
-		p->rows = rows;
-		p->room = room;
-	}
-	p->rows[p->n++] = (struct piece){.gap = {.start_ns = start_ns, .end_ns = end_ns, .op = op},
-					 .kind = kind};
-	return 0;
-}
-
-/* Cuts one stretch by the holes from *hole on. */
-static int split_stretch(const struct sweep *w, size_t *hole, const struct wt_gap *stretch,
-			 int kind, struct pieces *ret)
-{
-	int64_t at_ns = stretch->start_ns;
-	size_t i = *hole;
-	int err = 0;
-
-	for (; !err && i < w->nholes && w->holes[i].start_ns < stretch->end_ns; i++) {
-		int64_t from_ns = w->holes[i].start_ns, to_ns = w->holes[i].end_ns;
-
-		from_ns = from_ns < at_ns ? at_ns : from_ns;
-		to_ns = to_ns > stretch->end_ns ? stretch->end_ns : to_ns;
-		if (from_ns >= to_ns)
-			continue;
-		err = piece_add(ret, at_ns, from_ns, NO_OP, kind);
-		err = err ? err : piece_add(ret, from_ns, to_ns, NO_OP, PIECE_HOLE);
-		at_ns = to_ns;
-	}
-	/* A hole that reaches into the next stretch is looked at again. */
-	while (*hole < i && w->holes[*hole].end_ns <= stretch->end_ns)
-		++*hole;
-	return err ? err : piece_add(ret, at_ns, stretch->end_ns, stretch->op, kind);
 }
 
 /* The range of the records, and of the holes that reach beyond it. */
@@ -363,63 +365,31 @@ static void extent(const struct sweep *w, struct wt_gap *ret_before, struct wt_g
 	*ret_after = (struct wt_gap){.start_ns = r1 < r0 ? r0 : r1, .end_ns = h1, .op = NO_OP};
 }
 
-static int split_all(const struct sweep *w, struct pieces *ret)
+/* All of the device's time once: in the first pass for the launches' delays alone, in the second for its slices. */
+static int pass(struct sweep *w)
 {
 	struct wt_gap before, after;
-	size_t hole = 0;
 	int err;
 
+	w->hole = 0;
 	extent(w, &before, &after);
-	err = split_stretch(w, &hole, &before, PIECE_EDGE, ret);
-	for (size_t i = 0; !err && i < w->nidle; i++)
-		err = split_stretch(w, &hole, &w->idle[i], PIECE_GAP, ret);
-	return err ? err : split_stretch(w, &hole, &after, PIECE_EDGE, ret);
+	err = stretch(w, &before, PIECE_EDGE);
+	err = err ? err : merge(w);
+	return err ? err : stretch(w, &after, PIECE_EDGE);
 }
 
-/* The gaps among the pieces give the cap of launch latency. */
-static int cap_of(struct wt_gaps *g, const struct pieces *p, int64_t *ret_cap_ns)
+static int find_cap(struct sweep *w)
 {
-	struct wt_gap *gaps = malloc((p->n + 1) * sizeof(*gaps));
-	size_t n = 0;
+	int err;
 
-	if (!gaps)
+	w->delays_room = 64;
+	w->delays = malloc(w->delays_room * sizeof(*w->delays));
+	if (!w->delays)
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < p->n; i++)
-		if (p->rows[i].kind == PIECE_GAP && p->rows[i].gap.op != NO_OP)
-			gaps[n++] = p->rows[i].gap;
-	*ret_cap_ns = wt_gaps_launch_cap_ns(g, gaps, n);
-	free(gaps);
-	return 0;
-}
-
-static int piece_slices(struct sweep *w, const struct piece *p, int64_t cap_ns,
-			struct wt_slices *ret)
-{
-	struct wt_slice slice = {.start_ns = p->gap.start_ns,
-				 .end_ns = p->gap.end_ns,
-				 .op = NO_OP,
-				 .call = -1,
-				 .leaf = p->kind == PIECE_HOLE ? WT_E1 : WT_E5,
-				 .grade = 3};
-
-	if (p->kind == PIECE_GAP)
-		return wt_gap_cut(w->gaps, &p->gap, cap_ns, ret);
-	return wt_slices_add(ret, &slice);
-}
-
-/* Busy slices and pieces are each in order and do not overlap: merge by start. */
-static int weave(struct sweep *w, const struct pieces *p, int64_t cap_ns, struct wt_slices *ret)
-{
-	size_t i = 0, j = 0;
-	int err = 0;
-
-	while (!err && (i < w->busy.n || j < p->n)) {
-		if (j == p->n ||
-		    (i < w->busy.n && w->busy.rows[i].start_ns < p->rows[j].gap.start_ns))
-			err = wt_slices_add(ret, &w->busy.rows[i++]);
-		else
-			err = piece_slices(w, &p->rows[j++], cap_ns, ret);
-	}
+	err = pass(w);
+	w->cap_ns = wt_gaps_launch_cap_ns(w->delays, w->ndelays);
+	free(w->delays);
+	w->delays = NULL;
 	return err;
 }
 
@@ -490,22 +460,18 @@ int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_boun
 			  .bounds = bounds,
 			  .gaps = gaps,
 			  .first = first,
-			  .last = last};
-	struct pieces pieces = {.n = 0};
+			  .last = last,
+			  .out = ret};
 	int err = prepare(&w);
 
 	err = err ? err : join_holes(&w, holes, nholes);
-	err = err ? err : merge(&w);
-	err = err ? err : split_all(&w, &pieces);
-	err = err ? err : cap_of(gaps, &pieces, ret_launch_cap_ns);
-	err = err ? err : weave(&w, &pieces, *ret_launch_cap_ns, ret);
+	err = err ? err : find_cap(&w);
+	err = err ? err : pass(&w);
+	*ret_launch_cap_ns = w.cap_ns;
 	for (int s = 0; s < WT_STATES; s++)
 		free(w.heaps[s].ops);
 	free(w.state_of);
 	free(w.ends);
 	free(w.holes);
-	free(w.idle);
-	free(w.busy.rows);
-	free(pieces.rows);
 	return err;
 }
