@@ -112,49 +112,58 @@ static void add_exposed(struct cutter *k, size_t i, int32_t part)
 	k->run_ns = 0;
 }
 
+/* The part that a slice is exposed communication of, or idle time before; -1. */
+static int32_t part_of_slice(const struct wt_ranks *r, const struct wt_slice *s)
+{
+	int exposed = s->leaf == WT_B5 && s->op != NO_OP;
+
+	return exposed || (s->leaf >= WT_D1 && s->leaf <= WT_D14) ? wt_ranks_part_of(r, s->op) : -1;
+}
+
+static int is_cut(const struct wt_ranks *r, const struct wt_slice *s, int32_t part)
+{
+	if (part < 0)
+		return 0;
+	return s->leaf == WT_B5 ? !r->parts[part].why && wt_part_timed(&r->parts[part])
+				: r->parts[part].leaf == WT_B4;
+}
+
 /* A copy of all slices is not made for nothing: on one rank there is hardly anything to part. */
 static int anything_to_cut(const struct wt_ranks *r, const struct wt_ledger_device *d)
 {
-	for (size_t i = 0; i < d->slices.n; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
-		int can = s->op != NO_OP &&
-			  (s->leaf == WT_B5 || (s->leaf >= WT_D1 && s->leaf <= WT_D14));
-
-		if (can && wt_ranks_part_of(r, s->op) >= 0)
+	for (size_t i = 0; i < d->slices.n; i++)
+		if (is_cut(r, &d->slices.rows[i], part_of_slice(r, &d->slices.rows[i])))
 			return 1;
-	}
 	return 0;
 }
 
 static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
 {
 	struct cutter k = {.r = r, .d = d, .run_op = NO_OP};
-	int err = 0;
+	int err = 0, cuts = anything_to_cut(r, d);
 
-	if (!anything_to_cut(r, d))
-		return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 	/* most slices stay as they are: room for those, at once */
-	k.out.room = d->slices.n + d->slices.n / 16 + 16;
-	k.out.rows = malloc(k.out.room * sizeof(*k.out.rows));
-	if (!k.out.rows)
+	k.out.room = cuts ? d->slices.n + d->slices.n / 16 + 16 : 0;
+	k.out.rows = cuts ? malloc(k.out.room * sizeof(*k.out.rows)) : NULL;
+	if (cuts && !k.out.rows)
 		return -WT_E_NOMEM;
 	for (size_t i = 0; !err && i < d->slices.n; i++) {
 		const struct wt_slice *s = &d->slices.rows[i];
-		int exposed = s->leaf == WT_B5 && s->op != NO_OP;
-		int32_t part = exposed || (s->leaf >= WT_D1 && s->leaf <= WT_D14)
-				       ? wt_ranks_part_of(r, s->op)
-				       : -1;
+		int32_t part = part_of_slice(r, s);
 
-		if (part >= 0 && exposed)
+		if (part >= 0 && s->leaf == WT_B5)
 			add_exposed(&k, i, part);
-		if (part < 0 ||
-		    (exposed && (r->parts[part].why || !wt_part_timed(&r->parts[part]))))
+		if (!cuts)
+			continue;
+		if (!is_cut(r, s, part))
 			err = wt_slices_add(&k.out, s);
-		else if (exposed)
+		else if (s->leaf == WT_B5)
 			err = cut_exposed(&k, s, &r->parts[part]);
 		else
 			err = cut_idle(&k, s, &r->parts[part]);
 	}
+	if (!cuts)
+		return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 	if (err) {
 		free(k.out.rows);
 		return err;
