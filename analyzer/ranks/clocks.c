@@ -7,6 +7,9 @@
 
 #include "proto/wt_err.h"
 
+#define FAR_NS	    (INT64_MAX / 3) /* of a time: 97 years from its zero */
+#define APART_NS    (INT64_MAX / 4) /* of two clocks: then sums of a few differences stay in range */
+#define DRIFT_MOST  0.01
 #define BUCKETS	    32
 #define DRIFT_LEAST 8 /* samples, below which no drift is looked for */
 
@@ -46,6 +49,11 @@ static int64_t quantile(int64_t *v, size_t n, int percent)
 {
 	qsort(v, n, sizeof(*v), cmp_ns);
 	return v[(n - 1) * (size_t)percent / 100];
+}
+
+static int beyond(int64_t ns, int64_t most_ns)
+{
+	return ns > most_ns || ns < -most_ns;
 }
 
 static int64_t rest_of(const struct wt_clock_sample *s, const struct pair *p, double drift)
@@ -104,6 +112,8 @@ static void fit_pair(const struct wt_clock_sample *s, size_t n, struct pair *p, 
 		return;
 	sloped = *p;
 	drift = slope_of(s, n, scratch);
+	if (!(drift > -DRIFT_MOST && drift < DRIFT_MOST))
+		return;
 	for (size_t i = 0; i < n; i++)
 		scratch[i] =
 			s[i].b_ns - s[i].a_ns - (int64_t)(drift * (double)(s[i].b_ns - p->at_ns));
@@ -150,6 +160,8 @@ static void attach(struct wt_clock *clocks, uint32_t known, uint32_t other, cons
 	double drift = other == p->b ? p->drift : -p->drift / (1 - p->drift);
 	int64_t known_ns = at_ns - diff_ns;
 
+	if (beyond(known_ns, FAR_NS) || beyond(wt_clock_to_root(k, known_ns), FAR_NS))
+		return;
 	c->root = k->root;
 	c->state = WT_CLOCK_FITTED;
 	c->at_ns = at_ns;
@@ -196,6 +208,10 @@ int wt_clocks_fit(struct wt_clock_sample *samples, size_t nsamples, struct wt_cl
 
 	for (size_t i = 0; i < n; i++)
 		clocks[i] = (struct wt_clock){.root = (uint32_t)i};
+	for (size_t i = 0, kept = 0, all = nsamples; i < all; i++, nsamples = kept)
+		if (!beyond(samples[i].a_ns, FAR_NS) && !beyond(samples[i].b_ns, FAR_NS) &&
+		    !beyond(samples[i].b_ns - samples[i].a_ns, APART_NS))
+			samples[kept++] = samples[i];
 	if (nsamples)
 		qsort(samples, nsamples, sizeof(*samples), cmp_sample);
 	for (size_t i = 0, end; !err && i < nsamples; i = end) {
