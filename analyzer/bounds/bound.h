@@ -9,9 +9,9 @@
  *                       memory could.
  *   grade 1, estimated  the family of its name (families.h)
  *
- * Faster than the peak on the compute side by more than 5 %, or faster than 95 % of the bandwidth with more bytes than L2
- * holds, is impossible: device, format or shape are wrong. Such a kernel is in no class, `wrong` says so, and the report
- * prints it. (Counters will be the better evidence where a trace has them; no reader brings any yet.)
+ * Faster than the peak on the compute side by more than 5 %, or faster than 95 % of the bandwidth with more bytes than
+ * L2 holds, is impossible: device, format or shape are wrong. Such a kernel is in no class, `wrong` says so, and the
+ * report prints it. (Counters will be the better evidence where a trace has them; no reader brings any yet.)
  *
  * One object per timeline and thread, because names are looked up once.
  */

@@ -9,8 +9,8 @@
  * forward, of full recomputation the layers' forward. The form without the 1/2 (PaLM's) is 4 to 7 % higher for usual
  * shapes, so whoever prints a number prints the form too: wt_model_form().
  *
- * A model is said as "key=value,key=value", a line each where it comes from a file (# begins a remark), or by the name of
- * models.def, which may stand first. Pure functions.
+ * A model is said as "key=value,key=value", a line each where it comes from a file (# begins a remark), or by a name
+ * of models.def, which may stand first. Pure functions.
  */
 #ifndef WT_MODEL_H
 #define WT_MODEL_H

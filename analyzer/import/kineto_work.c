@@ -57,7 +57,7 @@ static int matrix(const struct wt_kineto_tensor *a, const struct wt_kineto_tenso
 	return b->dims[batched] == ret->k;
 }
 
-/* [batch, tokens, heads, size] of queries, keys, values. Where nothing says whether it is causal, nothing is claimed. */
+/* [batch, tokens, heads, size] of queries, keys, values. Where nothing says whether it is causal: no work. */
 static int attention(const struct wt_kineto_event *ev, const struct op_row *row,
 		     struct wt_work *ret)
 {
@@ -90,7 +90,7 @@ static int work_of(const struct wt_kineto_event *ev, const struct op_row *row, s
 	ret->a = a->dtype;
 	ret->b = b->dtype;
 	ret->out = a->dtype;
-	/* How fp32 is multiplied is a setting, which the kernel's name tells; fp8 and int8 have results of other types. */
+	/* How fp32 is multiplied is a setting, which the kernel's name tells; fp8 and int8 give other types. */
 	ret->math = a->dtype == WT_DTYPE_FP32 ? WT_DTYPE_UNKNOWN : a->dtype;
 	if (a->dtype == WT_DTYPE_FP8 || a->dtype == WT_DTYPE_INT8)
 		ret->out = WT_DTYPE_UNKNOWN;

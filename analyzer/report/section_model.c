@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MFU and HFU of a model whose shape was given: what its tokens are worth (bounds/model.h) per second, against the dense
- * peak of all devices that worked. Tokens a second come, in this order, from the user; from tokens_per_step and the mean
- * of the whole steps (axes); from tokens_per_step, steps and the time between first and last record.
+ * MFU and HFU of a model whose shape was given: what its tokens are worth (bounds/model.h) per second, against the
+ * dense peak of all devices that worked. Tokens a second come from the user; else from tokens_per_step and the mean
+ * of the whole steps (axes); else from tokens_per_step, steps and the time between first and last record.
  */
 #include <inttypes.h>
 
