@@ -18,7 +18,7 @@
 
 static void test_by_hand(void **state)
 {
-	/* H100: 132 multiprocessors of 64 warps. 256 threads of 64 registers: 65536 / (64 * 256) = 4 blocks, 32 warps. */
+	/* H100: 132 multiprocessors, 64 warps each. 256 threads of 64 registers: 65536 / (64 * 256) = 4 blocks. */
 	struct wt_shape s = {.grid = {1000, 1, 1}, .block = {256, 1, 1}, .regs = 64};
 	struct wt_occupancy o;
 
