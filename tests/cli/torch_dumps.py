@@ -199,6 +199,18 @@ job = Job()
 r, _ = report("idle", write("idle", job))
 check(suspects(r) == [] and all(c["agrees"] for c in r["progress"]["communicators"]), "a healthy job has suspects")
 
+# A communicator is the same to Kineto's files and to dumps: they can be read together.
+kineto = os.path.join(tmp, "kineto.json")
+with open(kineto, "w") as f:
+    args = {"device": 0, "stream": 7, "Collective name": "allreduce", "In msg nelems": 64, "Group size": 8, "dtype": "Float"}
+    args.update({"Process Group Name": "0", "Process Group Description": "default_pg"})
+    args["Process Group Ranks"] = str(list(range(8)))
+    json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "nccl", "ts": 1, "dur": 2, "pid": 0, "tid": 7, "args": args}]}, f)
+job = Job()
+job.call(0, "0")
+r, _ = report("with Kineto", kineto, write("beside", job, only=[0]))
+check(r and len({c["comm"] for c in r["collectives"]}) == 1, f"with Kineto: {r['collectives'] if r else r}")
+
 # ---- memory snapshots
 
 block = {"size": 3 << 20, "requested_size": 3 << 20, "state": "active_allocated", "frames": []}
