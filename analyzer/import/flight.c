@@ -296,7 +296,7 @@ static void add_entry(struct flight *f, struct group *g, uint32_t entry)
 		wt_value_int(f->v, wt_value_get(f->v, entry, "seq_id"), &seq);
 	c.seq = p2p ? 0 : (uint64_t)seq;
 	c.flags = state_of(f->v, entry);
-	c.lead = wt_builder_collective(f->b, &c);
+	wt_builder_collective(f->b, &c);
 	g->p2p |= p2p;
 	g->entries++;
 	if (wt_value_int(f->v, wt_value_get(f->v, entry, "pg_id"), &id) && g->id < 0)

@@ -30,7 +30,7 @@ struct wt_nsys_nccl_call {
 	int64_t start_ns, end_ns;
 	uint64_t comm, bytes;
 	uint32_t thread, name, nranks, rank; /* UINT32_MAX = not said */
-	int32_t collective;
+	int32_t collective, lead, peer;	     /* -1 */
 	uint16_t process;
 	uint8_t op;   /* enum wt_coll_op */
 	uint8_t what; /* enum wt_nsys_nccl */

@@ -5,7 +5,7 @@
  * by NVTX_PAYLOAD_SCHEMA_ENTRIES. Without them the names of the ranges remain.
  *
  * A kernel belongs to the collective in whose call it was launched; inside a group the launches come in
- * ncclGroupEnd, and a kernel may carry several collectives of one communicator: then the largest stands for all.
+ * ncclGroupEnd, and a kernel may carry several collectives of one communicator: then the first stands for all.
  */
 #include "import/nsys.h"
 
@@ -18,7 +18,7 @@
 	32u /* u32 domain, u32, u32 schema, u32, u64 payload bytes, u64 all bytes; little-endian */
 #define MAX_FIELDS 65536u
 
-enum { F_COMM, F_BYTES, F_NRANKS, F_RANK };
+enum { F_COMM, F_BYTES, F_NRANKS, F_RANK, F_PEER };
 
 static int add_field(void *arg, sqlite3_stmt *s)
 {
@@ -28,7 +28,9 @@ static int add_field(void *arg, sqlite3_stmt *s)
 	} known[] = {{"NCCL communicator ID", F_COMM},
 		     {"Message size [bytes]", F_BYTES},
 		     {"No. of ranks", F_NRANKS},
-		     {"Rank", F_RANK}};
+		     {"Rank", F_RANK},
+		     {"Peer rank", F_PEER},
+		     {"Root", F_PEER}};
 	/* NVTX_PAYLOAD_ENTRY_TYPE_*: int, unsigned, uint32 and the 64-bit ones NCCL uses. */
 	static const struct {
 		uint8_t type, bytes;
@@ -98,6 +100,8 @@ static void read_payload(const struct wt_nsys *k, struct wt_nsys_nccl_call *c, c
 			c->nranks = (uint32_t)v;
 		else if (f->what == F_RANK && v <= INT32_MAX)
 			c->rank = (uint32_t)v;
+		else if (f->what == F_PEER && v <= INT32_MAX)
+			c->peer = (int32_t)v;
 	}
 }
 
@@ -133,6 +137,8 @@ int wt_nsys_nccl_range(struct wt_nsys *k, const struct wt_range *range, const vo
 					.nranks = UINT32_MAX,
 					.rank = UINT32_MAX,
 					.collective = -1,
+					.peer = -1,
+					.lead = -1,
 					.process = range->process};
 	c->what = what_is(name, &c->op);
 	if (c->what == WT_NSYS_NCCL_OTHER)
@@ -193,8 +199,8 @@ static int deliver_call(struct wt_nsys *k, struct wt_nsys_nccl_call *c, const st
 				    .dtype = UINT32_MAX,
 				    .name = c->name,
 				    .rank = UINT32_MAX,
-				    .peer = -1,
-				    .lead = -1,
+				    .peer = c->peer,
+				    .lead = c->lead,
 				    .process = c->process,
 				    .op = c->op,
 				    .flags = WT_COLL_SEQ_COUNTED};
@@ -203,11 +209,12 @@ static int deliver_call(struct wt_nsys *k, struct wt_nsys_nccl_call *c, const st
 	row.call = wt_builder_call(k->b, &call);
 	if (c->what != WT_NSYS_NCCL_COLLECTIVE)
 		return 0;
-	seq = wt_map_slot(seqs, wt_nsys_key(c->process, c->comm), 0, NULL);
-	if (!seq)
-		return -WT_E_NOMEM;
-	if (c->op != WT_COLL_SEND && c->op != WT_COLL_RECV) /* those have no number */
+	if (c->op != WT_COLL_SEND && c->op != WT_COLL_RECV) {
+		seq = wt_map_slot(seqs, wt_nsys_key(c->process, c->comm), 0, NULL);
+		if (!seq)
+			return -WT_E_NOMEM;
 		row.seq = (*seq)++;
+	}
 	if (c->comm && wt_map_get(comms, wt_nsys_key(c->process, c->comm), &init)) {
 		row.nranks = k->nccl[init].nranks;
 		row.rank = k->nccl[init].rank;
@@ -216,27 +223,31 @@ static int deliver_call(struct wt_nsys *k, struct wt_nsys_nccl_call *c, const st
 	return 0;
 }
 
-/* Gives a group's collective to its end, where the kernels are launched. */
-static void close_groups(struct wt_nsys *k)
+/*
+ * Delivers the calls in their order. The kernels of a group are launched in its end, and one may carry several of its
+ * collectives: the first of each group stands for it, the others name it as their lead.
+ */
+static int deliver_calls(struct wt_nsys *k, const struct wt_map *comms, struct wt_map *seqs)
 {
-	int depth = 0;
-	size_t largest = SIZE_MAX;
+	int depth = 0, err = 0;
+	int32_t lead = -1;
 
-	for (size_t i = 0; i < k->nnccl; i++) {
+	for (size_t i = 0; i < k->nnccl && !err; i++) {
 		struct wt_nsys_nccl_call *c = &k->nccl[i];
 
 		if (i &&
 		    (k->nccl[i - 1].thread != c->thread || k->nccl[i - 1].process != c->process))
 			depth = 0;
 		if (c->what == WT_NSYS_NCCL_GROUP_START && !depth++)
-			largest = SIZE_MAX;
-		else if (c->what == WT_NSYS_NCCL_COLLECTIVE && depth &&
-			 (largest == SIZE_MAX || c->bytes > k->nccl[largest].bytes))
-			largest = i;
-		else if (c->what == WT_NSYS_NCCL_GROUP_END && depth && !--depth &&
-			 largest != SIZE_MAX)
-			c->collective = k->nccl[largest].collective;
+			lead = -1;
+		c->lead = depth ? lead : -1;
+		err = deliver_call(k, c, comms, seqs);
+		if (c->what == WT_NSYS_NCCL_COLLECTIVE && depth && lead < 0)
+			lead = c->collective;
+		if (c->what == WT_NSYS_NCCL_GROUP_END && depth && !--depth)
+			c->collective = lead;
 	}
+	return err;
 }
 
 /* The collective of the NCCL call of this thread that was running at t; -1. Groups' ends and plain calls only. */
@@ -276,9 +287,8 @@ void wt_nsys_nccl_finish(struct wt_nsys *k)
 		qsort(k->nccl, k->nnccl, sizeof(*k->nccl), by_thread);
 	if (learn_comms(k, &comms))
 		k->error = -WT_E_NOMEM;
-	for (size_t i = 0; i < k->nnccl && !k->error; i++)
-		k->error = deliver_call(k, &k->nccl[i], &comms, &seqs);
-	close_groups(k);
+	if (!k->error)
+		k->error = deliver_calls(k, &comms, &seqs);
 	for (size_t i = 0; i < k->nnccl_ops; i++) {
 		struct wt_nsys_nccl_op *o = &k->nccl_ops[i];
 

@@ -96,6 +96,10 @@ if r:
         sum(c["bytes"] for c in calls) == truth["collectives"][1],
         f"bytes: {[c['bytes'] for c in calls]}, expected {truth['collectives']}",
     )
+    check(
+        sum(c["kernels"] for c in calls) == truth["collectives"][2],
+        f"kernels of collectives: {[c['kernels'] for c in calls]}, expected {truth['collectives']}",
+    )
     check(sorted(d["rank"] for d in r["devices"]) == [0, 1], "NCCL's ranks are not those of the devices")
 
 # Two machines, their sessions 5 ms apart: the same work is 5 ms later on one clock.

@@ -6,7 +6,7 @@ usage: gen_nsys.py -o FILE [--seed N] [--schema 2021|2023|2026] [--kernels N] [-
                    [--fault NAME]...
 
 The table of truth, one line a device that has kernels: pid, ordinal, kernels, union_ns, sum_ns, without_launch; then
-"collectives N bytes" and "steps N". Faults and turns:
+"collectives N bytes kernels-with-a-launch" and "steps N". Faults and turns:
   versioned    tables carry a version (CUPTI_ACTIVITY_KIND_KERNEL_V3)
   no-pid       device rows name no process
   no-key       StringIds has no integer primary key
@@ -118,7 +118,7 @@ names = ["void gemm_kernel<float, %d>(float*)" % i for i in range(5)] + [
     "ampere_sgemm_128x64_nn",
     "void at::native::add(int)",
 ]
-truth, comm_calls, comm_bytes, steps = {}, 0, 0, 0
+truth, comm_calls, comm_bytes, comm_launched, steps = {}, 0, 0, 0, 0
 correlation0 = 500  # the same numbers in every process
 for p in range(a.processes):
     pid, tid, now, correlation = 4000 + p, 4100 + p, 1_000_000 + 137 * p, correlation0
@@ -211,6 +211,7 @@ for p in range(a.processes):
                 )
             comm_calls += 1
             comm_bytes += size
+            comm_launched += seen
             kernel(
                 "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<(unsigned long)4096>)",
                 start,
@@ -469,5 +470,5 @@ with open(a.o, "r+b") as f:
         f.truncate(int(f.seek(0, 2) * 0.6))
 for pid, row in truth.items():
     print("\t".join(map(str, (pid,) + row)))
-print("collectives\t%d\t%d" % (comm_calls, comm_bytes))
+print("collectives\t%d\t%d\t%d" % (comm_calls, comm_bytes, comm_launched))
 print("steps\t%d" % steps)
