@@ -229,15 +229,10 @@ static void test_old_spellings(void **state)
 /* Category first: rows on GPU tracks that are no device work, and everything that has another phase. */
 static void test_what_is_no_device_work(void **state)
 {
-	static const char *const cats[] = {"cuda_sync",
-					   "gpu_user_annotation",
-					   "python_function",
-					   "cuda_profiler_range",
-					   "overhead",
-					   "Trace",
-					   "ac2g",
-					   "KERNEL",
-					   ""};
+	static const char *const cats[] = {"cuda_sync",	      "gpu_user_annotation",
+					   "python_function", "cuda_profiler_range",
+					   "Trace",	      "ac2g",
+					   "KERNEL",	      ""};
 	static const char *const phases[] = {"B", "E", "i", "s", "f", "C", "XX", ""};
 	char text[512];
 	struct wt_timeline *tl;
