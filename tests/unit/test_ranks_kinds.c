@@ -93,6 +93,41 @@ static void test_pipeline_skewed(void **state)
 	finish(&x);
 }
 
+/* An all-to-all made of sends and receives in one group, carried by one kernel: all wait for the last, as stragglers. */
+static void test_grouped_all_to_all(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 3, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 3; r++) {
+		int32_t lead = -1;
+
+		for (int k = 0; k < 6; k++) {
+			struct wt_collective c =
+				like(50, 0, 3, k < 3 ? WT_COLL_SEND : WT_COLL_RECV);
+			int32_t index;
+
+			c.rank = (uint32_t)r;
+			c.peer = k % 3;
+			c.process = s.process[r];
+			c.lead = lead;
+			index = wt_builder_collective(s.b, &c);
+			lead = lead < 0 ? index : lead;
+		}
+		op(&s, r, 20, 10 * MS + r * 2 * MS, 15 * MS, SENDRECV, lead);
+	}
+	x = end(&s);
+	for (int r = 0; r < 3; r++) {
+		assert_int_equal(leaf(&x, r, WT_B3), (2 - r) * 2 * MS);
+		assert_int_equal(leaf(&x, r, WT_B4), 0);
+		assert_int_equal(leaf(&x, r, WT_B1), MS);
+	}
+	assert_int_equal(x.r->comms[0].matched, 18);
+	finish(&x);
+}
+
 /* Kernels without records, by name and order between anchors; where counts differ nothing is said of that stretch. */
 static void test_families(void **state)
 {
@@ -209,7 +244,7 @@ int main(void)
 		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
 		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
 		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed),
+		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
