@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the fuzz seeds of tests/fuzz/corpus/{csv,nccl,nsys,pickle}: small sound files of each shape.
+"""Makes the fuzz seeds of tests/fuzz/corpus/{csv,nccl,nsys,pickle,documents}: small sound files of each shape.
 usage: tests/gen/gen_dump_corpus.py     from the repository's root; the same values every time"""
 
 import json
@@ -169,6 +169,56 @@ seed(
                 },
             ],
         )
+    ),
+)
+agent = {"handle": 9}
+seed(
+    "documents",
+    "rocprof",
+    json.dumps(
+        {
+            "rocprofiler-sdk-tool": [
+                {
+                    "metadata": {"pid": 7},
+                    "agents": [{"id": agent, "type": 2, "product_name": "MI", "cu_count": 4}],
+                    "strings": {"buffer_records": [{"kind": "A", "operations": ["hipLaunchKernel", "MEMORY_COPY_HOST_TO_DEVICE"]}]},
+                    "kernel_symbols": [{"kernel_id": 3, "formatted_kernel_name": "k"}],
+                    "buffer_records": {
+                        "kernel_dispatch": [
+                            {
+                                "correlation_id": {"internal": 1},
+                                "start_timestamp": 5,
+                                "end_timestamp": 9,
+                                "dispatch_info": {"agent_id": agent, "kernel_id": 3, "workgroup_size": {"x": 2}, "grid_size": {"x": 8}},
+                            }
+                        ],
+                        "memory_copy": [{"start_timestamp": 9, "end_timestamp": 12, "operation": 1, "bytes": 4, "dst_agent_id": agent}],
+                        "hip_api": [{"correlation_id": {"internal": 1}, "start_timestamp": 1, "end_timestamp": 2, "thread_id": 6}],
+                    },
+                }
+            ]
+        }
+    ),
+)
+m, x = "M", "X"
+seed(
+    "documents",
+    "viewer",
+    json.dumps(
+        {
+            "traceEvents": [
+                {"ph": m, "pid": 3, "name": "process_name", "args": {"name": "/device:TPU:0"}},
+                {"ph": m, "pid": 4, "name": "process_name", "args": {"name": "/device:GPU:1"}},
+                {"ph": m, "pid": 3, "tid": 3, "name": "thread_name", "args": {"name": "XLA Ops"}},
+                {"ph": m, "pid": 3, "tid": 1, "name": "thread_name", "args": {"name": "Steps"}},
+                {"ph": m, "pid": 4, "tid": 7, "name": "thread_name", "args": {"name": "Stream #7"}},
+                {"ph": x, "pid": 3, "tid": 3, "ts": 1.5, "dur": 9, "name": "w", "args": {"hlo_category": "while"}},
+                {"ph": x, "pid": 3, "tid": 3, "ts": 2, "dur": 2, "name": "a", "args": {"hlo_category": "copy-start", "tf_op": "f:"}},
+                {"ph": x, "pid": 3, "tid": 1, "ts": 2, "dur": 2, "name": "4"},
+                {"ph": x, "pid": 4, "tid": 7, "ts": 2, "dur": 2, "name": "MemcpyH2D"},
+                {},
+            ]
+        }
     ),
 )
 with tempfile.TemporaryDirectory() as tmp:
