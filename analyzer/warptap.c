@@ -2,6 +2,7 @@
 /*
  * The command: a table of subcommands (cmd/commands.def) and nothing else.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int rc;
 
+	/* Large blocks go back to the system when freed: glibc would keep those below the largest it ever freed. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
 	if (argc < 2) {
 		usage(stderr);
 		return WT_EXIT_USAGE;

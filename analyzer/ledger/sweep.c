@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See sweep.h. Two passes, since the cap of launch latency is a median over all gaps: nothing but the slices is kept,
- * which are most of the memory an analysis needs. In a pass two sorted lists (starts, ends) are merged; at one instant ends come before starts, and operations of no
- * length own no time. Several kernels at once: the one with the largest share of the device owns the instant, then the
+ * which are most of the memory an analysis needs. In a pass two sorted lists (starts, ends) are merged; at one instant
+ * ends come before starts, and operations of no length own no time. Several kernels at once: the one with the largest
+ * share of the device owns the instant, then the
  * earlier, then by stream and correlation. Owners come from one heap per state whose dead entries are dropped when they
  * reach the top, so a hundred thousand overlapping records cost n log n.
  */
+#define _GNU_SOURCE /* qsort_r */
 #include "ledger/sweep.h"
 
 #include <stdlib.h>
@@ -24,10 +26,6 @@ struct heap {
 	uint32_t *ops;
 	size_t n, room;
 };
-struct ending {
-	int64_t end_ns;
-	uint32_t op;
-};
 struct sweep {
 	const struct wt_timeline *tl;
 	struct wt_families *families;
@@ -35,7 +33,7 @@ struct sweep {
 	struct wt_gaps *gaps;
 	size_t first, last;
 	uint8_t *state_of; /* log2 of WT_STATE_* per operation, from `first` */
-	struct ending *ends;
+	uint32_t *ends;	   /* operations by end */
 	size_t nends;
 	struct wt_gap *holes; /* of this device, in order, joined where they touch */
 	size_t nholes;
@@ -317,16 +315,16 @@ static int merge(struct sweep *w)
 			i++;
 		if (i == w->last && j == w->nends)
 			break;
-		at_ns = j < w->nends && (i == w->last || w->ends[j].end_ns <= ops[i].start_ns)
-				? w->ends[j].end_ns
+		at_ns = j < w->nends && (i == w->last || ops[w->ends[j]].end_ns <= ops[i].start_ns)
+				? ops[w->ends[j]].end_ns
 				: ops[i].start_ns;
 		if (at_ns > now_ns)
 			err = interval(w, now_ns, at_ns,
 				       i < w->last && ops[i].start_ns == at_ns ? (uint32_t)i
 									       : NO_OP);
 		now_ns = at_ns;
-		for (; j < w->nends && w->ends[j].end_ns == at_ns; j++)
-			w->resident[w->state_of[w->ends[j].op - w->first]]--;
+		for (; j < w->nends && ops[w->ends[j]].end_ns == at_ns; j++)
+			w->resident[w->state_of[w->ends[j] - w->first]]--;
 		for (; !err && i < w->last && (ops[i].start_ns == at_ns || !timed(&ops[i])); i++) {
 			uint8_t s = w->state_of[i - w->first];
 
@@ -393,11 +391,12 @@ static int find_cap(struct sweep *w)
 	return err;
 }
 
-static int cmp_ending(const void *pa, const void *pb)
+static int cmp_end(const void *pa, const void *pb, void *arg)
 {
-	const struct ending *x = pa, *y = pb;
+	const struct wt_op *ops = arg;
+	int64_t x = ops[*(const uint32_t *)pa].end_ns, y = ops[*(const uint32_t *)pb].end_ns;
 
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+	return (x > y) - (x < y);
 }
 
 /* Holes of all streams are one: nobody knows what ran on the others meanwhile. */
@@ -442,12 +441,12 @@ static int prepare(struct sweep *w)
 		w->state_of[i - w->first] = log2;
 		if (!timed(op) || op->start_ns == op->end_ns)
 			continue;
-		if (w->nends && w->ends[w->nends - 1].end_ns > op->end_ns)
+		if (w->nends && w->tl->ops[w->ends[w->nends - 1]].end_ns > op->end_ns)
 			in_order = 0;
-		w->ends[w->nends++] = (struct ending){.end_ns = op->end_ns, .op = (uint32_t)i};
+		w->ends[w->nends++] = (uint32_t)i;
 	}
 	if (!in_order)
-		qsort(w->ends, w->nends, sizeof(*w->ends), cmp_ending);
+		qsort_r(w->ends, w->nends, sizeof(*w->ends), cmp_end, (void *)w->tl->ops);
 	return 0;
 }
 

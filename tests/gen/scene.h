@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scenes with a known ledger. A scene is built leaf by leaf: a leaf and its length are drawn first, then the operations,
- * calls and ranges are laid out that make it so, by the specification of the leaves (ARCHITECTURE.md §5 says where it
- * stands), never by asking the analyzer. The same seed gives the same scene. scene_out.h writes it as .wt and as Kineto
+ * Scenes with a known ledger. A scene is built leaf by leaf: a leaf and its length are drawn first, then operations,
+ * calls and ranges are laid out that make it so, by the meaning of the leaves (leaves.def, causes.def), never by asking
+ * the analyzer. The same seed gives the same scene. scene_out.h writes it as .wt and as Kineto
  * JSON; truth[] says what each must come out as.
  *
  * A rank's device is a chain: a run of operations without idle time, a gap, a run, ... A run ends with a long kernel on
