@@ -3,9 +3,8 @@
  * See sweep.h. Two passes, since the cap of launch latency is a median over all gaps: nothing but the slices is kept,
  * which are most of the memory an analysis needs. In a pass two sorted lists (starts, ends) are merged; at one instant
  * ends come before starts, and operations of no length own no time. Several kernels at once: the one with the largest
- * share of the device owns the instant, then the
- * earlier, then by stream and correlation. Owners come from one heap per state whose dead entries are dropped when they
- * reach the top, so a hundred thousand overlapping records cost n log n.
+ * share of the device owns the instant, then the earlier, then by stream and correlation. Owners come from one heap per
+ * state whose dead entries are dropped when they reach the top, so a hundred thousand overlapping records cost n log n.
  */
 #define _GNU_SOURCE /* qsort_r */
 #include "ledger/sweep.h"
