@@ -2,13 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job that goes on, to be attached to: steady [seconds=S] [rate=LAUNCHES_PER_S] [threads=N] [collective=EACH]
- * [step=EACH]
+ * [step=EACH] [later=RATE]
  *         [rank=R ranks=N id=FILE] [fork=N] [orphan] [close]
  * Each thread launches one of 8 kernels at the given rate (0: flat out), a copy each 16th, a memset each 50th, a graph
  * of 3 kernels and a copy each 100th; with collective=K an all-reduce each K-th launch on thread 0. Waits each 64th. At
  * the end prints "launched N copied N set N graphs N collectives N". close: closes all descriptors from 3 on, now and
  * then, and opens files of its own. fork=N: so many children that end at once, on the way; orphan: one that stays for
- * five seconds, whatever becomes of its parent. step=K: the first thread marks a step each K-th launch (annotate.h).
+ * five seconds, whatever becomes of its parent. later=RATE: after a third of the time at this rate. step=K: the first
+ * thread marks a step each K-th launch (annotate.h).
  */
 #define _GNU_SOURCE
 #include <cuda.h>
@@ -37,7 +38,7 @@ static CUcontext ctx;
 static CUfunction kernel[KERNELS];
 static ncclComm_t comm;
 static double seconds = 2;
-static long rate = 2000, collective, step, total[5];
+static long rate = 2000, later = -1, collective, step, total[5];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static double now(void)
@@ -83,7 +84,7 @@ static CUgraphExec make_graph(CUstream stream, CUdeviceptr to, const void *from)
 static void *work(void *arg)
 {
 	static char host[4096];
-	long n[5] = {0}, i = 0, first = arg == NULL;
+	long n[5] = {0}, i = 0, since = 0, at_rate, first = arg == NULL;
 	double start, end;
 	CUgraphExec exec;
 	CUdeviceptr mem;
@@ -96,6 +97,7 @@ static void *work(void *arg)
 	start = now();
 	end = start + seconds;
 	/* With other ranks all must make as many collectives: then the number decides and not the time. */
+	at_rate = rate;
 	while (collective && first ? i < (long)(seconds * (double)rate) : now() < end) {
 		if (step && first && i % step == 0) {
 			if (i)
@@ -116,7 +118,12 @@ static void *work(void *arg)
 		if (i % 64 == 63)
 			OK(cuStreamSynchronize(s));
 		i++;
-		while (rate && (double)i / (double)rate > now() - start)
+		if (later >= 0 && at_rate != later && now() > start + seconds / 3) {
+			at_rate = later;
+			start = now();
+			since = i;
+		}
+		while (at_rate && (double)(i - since) / (double)at_rate > now() - start)
 			usleep(200);
 	}
 	OK(cuStreamSynchronize(s));
@@ -183,6 +190,7 @@ int main(int argc, char **argv)
 	rate = option(argc, argv, "rate", rate);
 	collective = option(argc, argv, "collective", 0);
 	step = option(argc, argv, "step", 0);
+	later = option(argc, argv, "later", -1);
 	OK(cuInit(0));
 	OK(cuDeviceGet(&dev, (int)option(argc, argv, "device", 0)));
 	OK(cuDevicePrimaryCtxRetain(&ctx, dev));

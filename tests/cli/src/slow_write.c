@@ -1,0 +1,28 @@
+/* shared: libslow_write.so */
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A slow disk, preloaded behind the agent: each write() to a *.wt takes SLOW_MS milliseconds, until the file SLOW_UNTIL
+ * exists.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+ssize_t write(int fd, const void *buf, size_t n)
+{
+	static ssize_t (*real)(int, const void *, size_t);
+	const char *ms = getenv("SLOW_MS"), *until = getenv("SLOW_UNTIL");
+	char name[64], path[512];
+	ssize_t len;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "write");
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	len = ms ? readlink(name, path, sizeof(path) - 1) : 0;
+	if (len > 3 && !memcmp(path + len - 3, ".wt", 3) && (!until || access(until, F_OK)))
+		usleep((useconds_t)atoi(ms) * 1000);
+	return real(fd, buf, n);
+}
