@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/places.h"
 
 #define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
 #define EXIT_NOT_FOUND	127
@@ -115,35 +116,6 @@ static int check_level(const char *level)
 
 /* ---- places ---- */
 
-static int join(char *out, size_t n, const char *a, const char *b)
-{
-	int len = snprintf(out, n, "%s/%s", a, b);
-
-	return len < 0 || (size_t)len >= n ? -1 : 0;
-}
-
-/* Beside this program (a build tree), or where install puts it. */
-static int find_part(char *out, const char *part)
-{
-	static const char *const places[] = {".", "../lib/warptap"};
-	char exe[PATH_MAX], place[PATH_MAX + 32], path[PATH_MAX + 96];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash;
-
-	if (n <= 0)
-		return -1;
-	exe[n] = 0;
-	slash = strrchr(exe, '/');
-	if (!slash)
-		return -1;
-	*slash = 0;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-		if (!join(place, sizeof(place), exe, places[i]) &&
-		    !join(path, sizeof(path), place, part) && realpath(path, out))
-			return 0;
-	return -1;
-}
-
 static int make_dir(struct run *run, const char *wanted)
 {
 	char name[64];
@@ -185,7 +157,7 @@ static int make_dir(struct run *run, const char *wanted)
 
 static int find_parts(struct run *run, const struct options *opt)
 {
-	if (find_part(run->agent, "libwarptap.so")) {
+	if (wt_place_find(run->agent, "libwarptap.so")) {
 		fprintf(stderr, "warptap run: libwarptap.so is neither beside this program nor in "
 				"../lib/warptap: "
 				"build or install it\n");
@@ -196,7 +168,7 @@ static int find_parts(struct run *run, const struct options *opt)
 			run->agent);
 		return WT_EXIT_FAILED;
 	}
-	if (opt->sim && find_part(run->sim_lib, "simgpu/lib")) {
+	if (opt->sim && wt_place_find(run->sim_lib, "simgpu/lib")) {
 		fprintf(stderr, "warptap run: --sim: the simulated libraries are neither beside "
 				"this program nor in "
 				"../lib/warptap/simgpu\n");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # check: full
 # A small budget under a heavy load, on a slow disk: the level steps down, what recording costs stays within the budget,
-# and with the load gone the level comes back; each decision is in the trace, and the counts are right across all of them.
+# and with the load gone it comes back; each decision is in the trace, and the counts are right across all of them.
 set -eu
 build=$(realpath "${BUILD:-build}")
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT

@@ -2,10 +2,14 @@
 """torch.profiler with CUDA activities over three steps. Prints how many events of each kind its trace has, and how
 many of the kernels carry an arrow to the call that launched them.
 
-usage: test_profiler.py KINETO_JSON SESSION_FILE     the second gets when the session began and ended
+usage: test_profiler.py KINETO_JSON SESSION_FILE [WARPTAP during|around]
+The second gets when the session began and ended. With WARPTAP, the program, a window of the agent in this process is
+opened: during the session (and closed some steps after it), or around it.
 """
 import collections
 import json
+import os
+import subprocess
 import sys
 import time
 
@@ -14,6 +18,11 @@ from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 STEPS = 3
+
+
+def attach(when, command):
+    if sys.argv[4:] == [when]:
+        subprocess.run([sys.argv[3], "attach", str(os.getpid()), command], check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
@@ -29,19 +38,29 @@ def main():
     for _ in range(2):
         step()
     torch.cuda.synchronize()
+    attach("around", "start")
+    if sys.argv[4:]:
+        step()
+        torch.cuda.synchronize()
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as p:
         begin = time.time_ns()
-        for _ in range(STEPS):
+        for i in range(STEPS):
             step()
+            if i == 0:
+                attach("during", "start")
         torch.zeros(1 << 20, device="cuda").cpu()
         torch.cuda.synchronize()
         end = time.time_ns()
     with open(sys.argv[2], "w") as f:
         f.write("%d %d\n" % (begin, end))
     p.export_chrome_trace(sys.argv[1])
+    if sys.argv[4:]:
+        time.sleep(1)  # the agent comes back after a quiet time
     for _ in range(2):
         step()
     torch.cuda.synchronize()
+    attach("around", "stop")
+    attach("during", "stop")
 
     with open(sys.argv[1]) as f:
         events = json.load(f)["traceEvents"]
