@@ -694,15 +694,18 @@ int wt_json_key(struct wt_json *js, struct wt_json_text *ret_key)
 		return rc;
 	p = js->p;
 	if (*p != ':') {
-		/* Rare white space, or the window's end: the key must stay. */
+		/* Rare white space, or the window's end: the key must stay, unless it was decoded elsewhere. */
+		int inside =
+			ret_key->s >= (const char *)js->buf && ret_key->s <= (const char *)js->end;
+
 		key = (const uint8_t *)ret_key->s;
 		for (;;) {
 			if (p < js->end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
 				p++;
-			else if (p < js->end || !wt_json_more(js, &key, &p))
+			else if (p < js->end || !wt_json_more(js, inside ? &key : &p, &p))
 				break;
 		}
-		ret_key->s = (const char *)key;
+		ret_key->s = inside ? (const char *)key : ret_key->s;
 		if (*p != ':')
 			return unexpected(js, p, "expected ':'");
 	}

@@ -298,6 +298,13 @@ static void test_odd_events(void **state)
 	       "device 4 '' rank -1 sm 0 cc 0 memory 0\ndevice 5 '' rank -1 sm 0 cc 0 memory 0\n"
 	       "process -1 '' rank -1 of 0 host ''\n"
 	       "note t.json: 1 device records have no usable times: counted, they own no time\n");
+	/* Keys with escapes, and space behind them: in every window. */
+	expect("[{\"\\u0070h\"  \n : \"X\", \"c\\u0061t\" : \"kernel\", \"t\\u0073\" : 20, "
+	       "\"d\\u0075r\"   :   1}]",
+	       0,
+	       "op 20000 21000 0 0 '' stream 0 device 0 pid -1 kind 1/0 flags 0 call -1 coll -1 "
+	       "shape 0 0 0 0 0 0 0 0\n"
+	       "device 0 '' rank -1 sm 0 cc 0 memory 0\nprocess -1 '' rank -1 of 0 host ''\n");
 	expect("[]", 0, "process -1 '' rank -1 of 0 host ''\n");
 	expect("{\"traceEvents\": []}", 0, "process -1 '' rank -1 of 0 host ''\n");
 }
