@@ -9,7 +9,8 @@
 
 #include "sim_check.h"
 
-static const char ptx[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel()\n{\n\tret;\n}\n";
+static const char ptx[] =
+	".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel()\n{\n\tret;\n}\n";
 
 static CUfunction load(CUmodule *ret)
 {
