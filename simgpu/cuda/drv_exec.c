@@ -15,6 +15,8 @@ struct exec_node {
 	uint32_t *deps; /* indices, all smaller than its own */
 	uint32_t n_deps;
 	uint32_t lane;
+	uint32_t
+		first; /* of what stands for a child graph: its nodes are from there up to this one */
 	bool enabled, has_follower;
 	_Alignas(16) unsigned char param[256]; /* a struct of the library's */
 };
@@ -57,6 +59,7 @@ static uint32_t append(CUgraphExec e, CUgraphNode source, const struct drv_task 
 	x = &e->nodes[e->n];
 	memset(x, 0, sizeof(*x));
 	x->source = source;
+	x->first = e->n;
 	x->enabled = true;
 	x->deps = sim_alloc(n_deps * sizeof(*x->deps));
 	if (n_deps)
@@ -88,6 +91,7 @@ static bool append_child(CUgraphExec e, CUgraphNode node, const uint32_t *deps, 
 		for (uint32_t i = 0; i < n_deps; i++)
 			ends[n_ends++] = deps[i];
 	*ret = append(e, node, &marker, ends, n_ends);
+	e->nodes[*ret].first = first;
 	free(ends);
 	return true;
 }
@@ -270,6 +274,48 @@ CUresult drv_exec_set(CUgraphExec e, CUgraphNode n, const struct drv_task *t)
 	return CUDA_SUCCESS;
 }
 
+/* The task of another executable's node, in place of x's. */
+static void take_task(struct exec_node *x, const struct exec_node *from)
+{
+	struct drv_task t = from->task;
+
+	if (t.type == CU_GRAPH_NODE_TYPE_KERNEL && t.kernel.param)
+		t.kernel.param = from->param;
+	set_task(x, &t);
+}
+
+/* Nodes [at, at + fresh->n) of e against those of a graph flattened alone: same kinds, same edges among themselves. */
+static bool same_child(CUgraphExec e, uint32_t at, CUgraphExec fresh)
+{
+	for (uint32_t i = 0; i < fresh->n; i++) {
+		struct exec_node *x = &e->nodes[at + i], *y = &fresh->nodes[i];
+		if (x->task.type != y->task.type || (y->n_deps && x->n_deps != y->n_deps))
+			return false;
+		for (uint32_t d = 0; d < y->n_deps; d++)
+			if (x->deps[d] != at + y->deps[d])
+				return false;
+	}
+	return true;
+}
+
+CUresult sim_cuGraphExecChildGraphNodeSetParams(CUgraphExec e, CUgraphNode n, CUgraph child)
+{
+	struct exec_node *x = node_of(e, n);
+	struct CUgraphExec_st fresh = {0};
+	bool ok;
+
+	if (!x || n->task.type != CU_GRAPH_NODE_TYPE_GRAPH || !drv_is(child, DRV_GRAPH))
+		return CUDA_ERROR_INVALID_VALUE;
+	ok = flatten(&fresh, child, NULL, 0) && e->nodes + x->first + fresh.n == x &&
+	     same_child(e, x->first, &fresh);
+	sim_enter();
+	for (uint32_t i = 0; ok && i < fresh.n; i++)
+		take_task(&e->nodes[x->first + i], &fresh.nodes[i]);
+	sim_leave();
+	release_nodes(&fresh);
+	return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 static bool can_disable(const struct exec_node *x)
 {
 	return x->task.type == CU_GRAPH_NODE_TYPE_KERNEL ||
@@ -332,10 +378,7 @@ CUresult sim_cuGraphExecUpdate_v2(CUgraphExec e, CUgraph g, CUgraphExecUpdateRes
 	if (ok) {
 		sim_enter();
 		for (uint32_t i = 0; i < e->n; i++) {
-			struct drv_task t = fresh.nodes[i].task;
-			if (t.type == CU_GRAPH_NODE_TYPE_KERNEL && t.kernel.param)
-				t.kernel.param = fresh.nodes[i].param;
-			set_task(&e->nodes[i], &t);
+			take_task(&e->nodes[i], &fresh.nodes[i]);
 			e->nodes[i].source = fresh.nodes[i].source;
 		}
 		sim_leave();

@@ -287,5 +287,7 @@ CUresult sim_cuGraphExecNodeSetParams(CUgraphExec e, CUgraphNode n, CUgraphNodeP
 	struct drv_task t;
 	CUresult r = p ? drv_task_node(&t, p) : CUDA_ERROR_INVALID_VALUE;
 
+	if (r == CUDA_SUCCESS && t.type == CU_GRAPH_NODE_TYPE_GRAPH)
+		return sim_cuGraphExecChildGraphNodeSetParams(e, n, t.child);
 	return r == CUDA_SUCCESS ? drv_exec_set(e, n, &t) : r;
 }

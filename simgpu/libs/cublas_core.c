@@ -114,16 +114,8 @@ SIM_API size_t cublasGetCudartVersion(void)
 	return CUDART_VERSION;
 }
 
-SIM_API int cublasGetProperty(int type, int *value)
-{
-	static const int parts[] = {CUBLAS_VERSION_NUMBER / 10000,
-				    CUBLAS_VERSION_NUMBER / 100 % 100, CUBLAS_VERSION_NUMBER % 100};
-
-	if (!value || type < 0 || type > 2)
-		return LT_INVALID_VALUE;
-	*value = parts[type];
-	return LT_OK;
-}
+/* SIM_API_NAMES: cublasGetProperty */
+SIM_GET_PROPERTY(cublasGetProperty, CUBLAS_VERSION_NUMBER, LT_INVALID_VALUE)
 
 /* Rows and columns between host and device; increments other than one are rare, and copied as a pitched rectangle. */
 static int copy2d(const void *src, size_t src_pitch, void *dst, size_t dst_pitch, size_t width,

@@ -347,12 +347,5 @@ SIM_API size_t cublasLtGetCudartVersion(void)
 	return CUDA_VERSION; /* the same number */
 }
 
-SIM_API int cublasLtGetProperty(int type, int *value)
-{
-	static const int parts[] = {LT_VERSION / 10000, LT_VERSION / 100 % 100, LT_VERSION % 100};
-
-	if (!value || type < 0 || type > 2)
-		return LT_INVALID_VALUE;
-	*value = parts[type];
-	return LT_OK;
-}
+/* SIM_API_NAMES: cublasLtGetProperty */
+SIM_GET_PROPERTY(cublasLtGetProperty, LT_VERSION, LT_INVALID_VALUE)

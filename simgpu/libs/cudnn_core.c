@@ -48,16 +48,8 @@ SIM_API size_t cudnnGetCudartVersion(void)
 	return CUDA_VERSION;
 }
 
-SIM_API int cudnnGetProperty(int type, int *value)
-{
-	static const int parts[] = {CUDNN_VERSION_NUMBER / 10000, CUDNN_VERSION_NUMBER / 100 % 100,
-				    CUDNN_VERSION_NUMBER % 100};
-
-	if (!value || type < 0 || type > 2)
-		return CUDNN_BAD_PARAM;
-	*value = parts[type];
-	return CUDNN_OK;
-}
+/* SIM_API_NAMES: cudnnGetProperty */
+SIM_GET_PROPERTY(cudnnGetProperty, CUDNN_VERSION_NUMBER, CUDNN_BAD_PARAM)
 
 SIM_API const char *cudnnGetErrorString(int status)
 {

@@ -187,3 +187,6 @@ SIM_API int cufftGetVersion(int *version)
 	*version = 12000;
 	return 0;
 }
+
+/* SIM_API_NAMES: cufftGetProperty */
+SIM_GET_PROPERTY(cufftGetProperty, 120000, 4)

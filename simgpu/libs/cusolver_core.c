@@ -21,3 +21,6 @@ SIM_API int cusolverGetVersion(int *version)
 	*version = 12000;
 	return 0;
 }
+
+/* SIM_API_NAMES: cusolverGetProperty */
+SIM_GET_PROPERTY(cusolverGetProperty, 120000, 3)

@@ -3,7 +3,7 @@
 #include "simgpu/libs/lib_streams.h"
 
 #define NOT_INITIALIZED 1
-#define VERSION		12700
+#define VERSION		12700 /* major * 1000 + minor * 100 + patch */
 
 /* SIM_API_NAMES: cusparseDestroy cusparseSetStream cusparseGetStream */
 SIM_HANDLE_DESTROY(cusparseDestroy, NOT_INITIALIZED)
@@ -22,3 +22,6 @@ SIM_API int cusparseGetVersion(void *handle, int *version)
 	*version = VERSION;
 	return 0;
 }
+
+/* SIM_API_NAMES: cusparseGetProperty */
+SIM_GET_PROPERTY(cusparseGetProperty, 120700, 3)

@@ -11,4 +11,16 @@
 /* A handle for somebody who will only hand it back: distinct, never NULL, zeroes behind it. */
 void *sim_lib_dummy(void);
 
+/* NAMEGetProperty: libraryPropertyType 0, 1, 2 is the major, minor and patch level of major * 10000 + minor * 100 + patch. */
+#define SIM_GET_PROPERTY(name, version, bad)                                                       \
+	SIM_API int name(int type, int *value)                                                     \
+	{                                                                                          \
+		const int parts[] = {(version) / 10000, (version) / 100 % 100, (version) % 100};   \
+                                                                                                   \
+		if (!value || type < 0 || type > 2)                                                \
+			return bad;                                                                \
+		*value = parts[type];                                                              \
+		return 0;                                                                          \
+	}
+
 #endif

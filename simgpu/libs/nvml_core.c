@@ -52,6 +52,13 @@ struct nvml_pci {
 	char id[32];
 };
 
+struct nvml_field {
+	unsigned int id, scope;
+	long long timestamp_us, latency_us;
+	int value_type, status;
+	unsigned long long value;
+};
+
 static int load(void)
 {
 	char err[256];
@@ -395,6 +402,70 @@ SIM_API int nvmlDeviceGetNumGpuCores(struct nvml_device *d, unsigned int *ret)
 	const struct sim_device_type *t = device(d);
 
 	return t ? number(d, t->sm_count * 128, ret) : NVML_INVALID_ARGUMENT;
+}
+
+/* ---- links: PCIe as the generation of the device has it, x16; NVLink is counted, its speed is not known here ---- */
+static unsigned int pcie_generation(void)
+{
+	return sim_settings.device->cc_major >= 9 ? 5 : 4;
+}
+
+SIM_API int nvmlDeviceGetCurrPcieLinkGeneration(struct nvml_device *d, unsigned int *ret)
+{
+	return device(d) ? number(d, pcie_generation(), ret) : NVML_INVALID_ARGUMENT;
+}
+
+SIM_API int nvmlDeviceGetMaxPcieLinkGeneration(struct nvml_device *d, unsigned int *ret)
+{
+	return nvmlDeviceGetCurrPcieLinkGeneration(d, ret);
+}
+
+SIM_API int nvmlDeviceGetCurrPcieLinkWidth(struct nvml_device *d, unsigned int *ret)
+{
+	return number(d, 16, ret);
+}
+
+SIM_API int nvmlDeviceGetMaxPcieLinkWidth(struct nvml_device *d, unsigned int *ret)
+{
+	return number(d, 16, ret);
+}
+
+/* Third generation: 12 links (A100); fourth and fifth: 18. */
+static unsigned int nvlinks(void)
+{
+	return sim_settings.device->cc_major >= 9 ? 18 : 12;
+}
+
+SIM_API int nvmlDeviceGetNvLinkState(struct nvml_device *d, unsigned int link, unsigned int *ret)
+{
+	if (!device(d) || link >= nvlinks())
+		return NVML_INVALID_ARGUMENT;
+	return number(d, sim_settings.device_count > 1, ret);
+}
+
+SIM_API int nvmlDeviceGetMigMode(struct nvml_device *d, unsigned int *ret,
+				 unsigned int *ret_pending)
+{
+	int r = number(d, 0, ret);
+
+	return r == NVML_OK ? number(d, 0, ret_pending) : r;
+}
+
+/* Each value answers for itself; of those known here there is one. */
+SIM_API int nvmlDeviceGetFieldValues(struct nvml_device *d, int n, struct nvml_field *values)
+{
+	enum { FIELD_NVLINK_COUNT = 91, TYPE_UNSIGNED = 1 };
+
+	if (!device(d) || n <= 0 || !values)
+		return NVML_INVALID_ARGUMENT;
+	for (int i = 0; i < n; i++) {
+		values[i].timestamp_us = values[i].latency_us = 0;
+		values[i].value_type = TYPE_UNSIGNED;
+		values[i].value = nvlinks();
+		values[i].status =
+			values[i].id == FIELD_NVLINK_COUNT ? NVML_OK : NVML_NOT_SUPPORTED;
+	}
+	return NVML_OK;
 }
 
 SIM_API const char *nvmlErrorString(int status)

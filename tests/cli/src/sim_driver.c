@@ -233,6 +233,29 @@ static void scene_host(void)
 	CHECK(back == 99);
 }
 
+/* New parameters for the nodes of a child graph in an executable: the same shape only. */
+static void scene_child_update(CUgraphExec x, CUgraph other, CUgraphNode node)
+{
+	CUgraph child;
+	CUgraphNode nodes[8];
+	CUgraphNodeType type;
+	CUDA_MEMSET_NODE_PARAMS m;
+	size_t n = 8;
+
+	OK(cuGraphChildGraphNodeGetGraph(node, &child));
+	OK(cuGraphGetNodes(child, nodes, &n));
+	for (size_t i = 0; i < n; i++) {
+		OK(cuGraphNodeGetType(nodes[i], &type));
+		if (type != CU_GRAPH_NODE_TYPE_MEMSET)
+			continue;
+		OK(cuGraphMemsetNodeGetParams(nodes[i], &m));
+		m.value = 7;
+		OK(cuGraphMemsetNodeSetParams(nodes[i], &m));
+	}
+	IS(CUDA_ERROR_INVALID_VALUE, cuGraphExecChildGraphNodeSetParams(x, node, other));
+	OK(cuGraphExecChildGraphNodeSetParams(x, node, child));
+}
+
 /* Capture over two streams, replay, changed nodes; explicit graphs. */
 static void scene_graphs(void)
 {
@@ -316,6 +339,11 @@ static void scene_graphs(void)
 	OK(cuCtxSynchronize());
 	OK(cuMemcpyDtoH(&word, d, 4));
 	CHECK(word == 5); /* the child's memset came last */
+	scene_child_update(x, h, n2);
+	OK(cuGraphLaunch(x, NULL));
+	OK(cuCtxSynchronize());
+	OK(cuMemcpyDtoH(&word, d, 4));
+	CHECK(word == 7);
 	OK(cuGraphAddDependencies(h, &n2, &n0, NULL, 1));
 	IS(CUDA_ERROR_INVALID_VALUE, cuGraphInstantiate(&x, h, 0)); /* a cycle */
 }

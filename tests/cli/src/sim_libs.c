@@ -278,10 +278,27 @@ static void others(void)
 	CHECK(CALL("nvrtcGetPTXSize", (void *, size_t *), NULL, &bytes) != 0);
 }
 
+/* Libraries answer for their version in parts. */
+static void property(const char *soname, const char *name, int major)
+{
+	int value = -1;
+
+	use(soname);
+	CHECK(CALL(name, (int, int *), 0, &value) == 0 && value == major);
+	CHECK(CALL(name, (int, int *), 3, &value) != 0);
+}
+
 static void nvml(void)
 {
 	char name[64], uuid[96], tiny[4];
 	unsigned int n = 0;
+	int on = 0;
+	struct { /* nvmlFieldValue_t */
+		unsigned int id, scope;
+		long long at, latency;
+		int type, status;
+		unsigned long long value;
+	} field[2] = {{.id = 91}, {.id = 100000}}; /* links; no such field */
 	void *d = NULL, *same = NULL;
 
 	use("libnvidia-ml.so.1");
@@ -295,7 +312,13 @@ static void nvml(void)
 	CHECK(CALL("nvmlDeviceGetName", (void *, char *, unsigned), d, tiny, 4u) == 7);
 	CHECK(CALL("nvmlDeviceGetUUID", (void *, char *, unsigned), d, uuid, 96u) == 0);
 	CHECK(CALL("nvmlDeviceGetHandleByUUID", (char *, void *), uuid, &same) == 0 && same == d);
-	CHECK(CALL("nvmlDeviceGetNvLinkState", (void *, unsigned, int *), d, 0u, &(int){0}) == 3);
+	CHECK(CALL("nvmlDeviceGetNvLinkState", (void *, unsigned, int *), d, 17u, &on) == 0 &&
+	      on == 1);
+	CHECK(CALL("nvmlDeviceGetNvLinkState", (void *, unsigned, int *), d, 18u, &on) == 2);
+	CHECK(CALL("nvmlDeviceGetCurrPcieLinkGeneration", (void *, int *), d, &on) == 0 && on == 5);
+	CHECK(CALL("nvmlDeviceGetFieldValues", (void *, int, void *), d, 2, field) == 0);
+	CHECK(!field[0].status && field[0].value == 18 && field[1].status == 3);
+	CHECK(CALL("nvmlDeviceGetFieldValues", (void *, int, void *), d, 0, field) == 2);
 	CHECK(CALL("nvmlShutdown", (void), ) == 0);
 	CHECK(CALL("nvmlShutdown", (void), ) == 1);
 }
@@ -312,6 +335,10 @@ int main(int argc, char **argv)
 	cudnn();
 	recurrent();
 	others();
+	property("libcusparse.so.12", "cusparseGetProperty", 12);
+	property("libcusolver.so.12", "cusolverGetProperty", 12);
+	property("libcufft.so.12", "cufftGetProperty", 12);
+	property("libcublas.so.13", "cublasGetProperty", 13);
 	CHECK(cudaDeviceSynchronize() == cudaSuccess);
 	puts("ok");
 	return 0;
