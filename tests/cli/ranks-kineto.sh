@@ -81,7 +81,7 @@ text = open(sys.argv[1] + "/both.txt").read()
 eq("said in words", "rank 0 waited on rank 1 because of A1 tensor cores" in text, True)
 sys.exit(bool(bad))
 EOP
-# A public recording of one rank of eight: its multimem kernels are communication, matching is tried and its outcome said.
+# A public recording of one rank of eight: its multimem kernels are communication; matching is tried, its outcome said.
 public=../shared/traces/kineto/k034.json.gz
 if [ ! -e "$public" ]; then
 	echo "skip-ok: $public is absent, the rest passed"

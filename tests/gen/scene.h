@@ -412,7 +412,7 @@ static inline void gen_end_gap(struct gen_scene *s, struct gen_rank *r, int64_t 
 	gen_follow(r, a0 + q);
 }
 
-/* What the thread does from `at` on: nothing of note (`plain`), or calls and ranges that say why. Returns when it ends. */
+/* What the thread does from `at` on: nothing of note (`plain`), or calls and ranges that say why. Returns the end. */
 static inline int64_t gen_doings(struct gen_scene *s, struct gen_rank *r, int64_t at,
 				 enum wt_leaf plain)
 {
@@ -441,7 +441,7 @@ static inline int64_t gen_doings(struct gen_scene *s, struct gen_rank *r, int64_
 			r->h[r->thread] = at + b;
 			gen_book(r, gen_range_names[name].leaf, b);
 			at += b;
-		} else { /* a call in a range: modules before ranges before allocations; set-up and idle engines come after */
+		} else { /* a call in a range: modules, ranges, allocations; then set-up, idle engines */
 			int first = calls[c].leaf == WT_D2 || name >= 2;
 
 			gen_call(r, calls[c].call, at + a, at + a + b);

@@ -93,7 +93,7 @@ static void test_pipeline_skewed(void **state)
 	finish(&x);
 }
 
-/* An all-to-all made of sends and receives in one group, carried by one kernel: all wait for the last, as stragglers. */
+/* An all-to-all made of sends and receives in one group, carried by one kernel: all wait for the last one. */
 static void test_grouped_all_to_all(void **state)
 {
 	struct scene s;

@@ -257,7 +257,7 @@ static void test_scenario_wins(void **state)
 	assert_int_equal(sim_model_kernel_ns(&elem, -1, 0, 0, 1, 1), 5000);
 	assert_int_equal(sim_model_kernel_ns(&plain, -1, 0, 0, 1, 1), 10000);
 	assert_int_equal(sim_model_kernel_ns(&elem, 4321, 0, 0, 1, 1), 4321);
-	/* Few threads: the floor of its family. 2^26 elements, four a thread: three tensors of 256 MiB at 3,350 GB/s. */
+	/* Few threads: the floor of its family. 2^26 elements, four a thread: three times 256 MiB at 3,350 GB/s. */
 	sim_model_widen(&elem, 1 << 10);
 	assert_int_equal(sim_model_kernel_ns(&elem, -1, 0, 0, 1, 1), 5000);
 	sim_model_widen(&elem, 1 << 24);
