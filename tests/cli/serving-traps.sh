@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: fast
+# What serving engines do (serving_traps.c says what), recorded: each worker that used a GPU has a trace although no exit
+# handler ran, the parent that only forked has none, each graph launch is 49 accounted kernels with their own names and
+# grids, and collectives called through a handle of dlopen are counted. Everything the truth has is in the report.
+set -eu
+export WARPTAP_FLUSH_MS=100
+build=$(realpath "${BUILD:-build}")
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+for how in _exit term; do
+	out=$dir/$how
+	"$build/warptap" run -q --sim h100,devices=2 -o "$out" -- "$build/tests/cli/serving_traps" $how >"$dir/said" 2>&1 ||
+		{ cat "$dir/said"; echo "FAIL: the job fails under the agent ($how)"; exit 1; }
+	[ "$(cat "$dir/said")" = ok ] || { echo "FAIL: it printed:"; cat "$dir/said"; exit 1; }
+	n=$(find "$out" -name '*.wt' | wc -l)
+	[ "$n" = 2 ] || { echo "FAIL: $n traces, not one each of the two workers ($how)"; exit 1; }
+	"$build/tests/e2e/join_check" "$out" >/dev/null || { echo "FAIL: joined wrong ($how)"; exit 1; }
+	rc=0; "$build/warptap" report --json "$out" >"$dir/json" 2>"$dir/err" || rc=$?
+	[ $rc = $([ $how = term ] && echo 3 || echo 0) ] || { cat "$dir/err"; echo "FAIL: report exits $rc ($how)"; exit 1; }
+	python3 - "$dir/json" "$out" <<'P'
+import collections, glob, json, sys
+r = json.load(open(sys.argv[1]))
+N = 2 * 30
+c = r["completeness"]["counted"]
+assert r["completeness"]["share"] == 1.0, r["completeness"]
+assert c["graph_launch"] == N and c["collective"] == N, c
+assert c["launch"] >= 2 * N, c  # the sampling kernel, and NCCL's own
+names = collections.Counter({k["name"]: k["count"] for k in r["kernels"]})
+want = {"layer_kernel_%d" % i: N for i in range(49)} | {"sample_kernel": N}
+got = {k: v for k, v in names.items() if k in want}
+assert got == want, (got, names)
+
+def union(spans):
+    total, end = 0, 0
+    for a, b in sorted(spans):
+        total += max(0, b - max(a, end))
+        end = max(end, b)
+    return total
+
+# Each device is one worker's: its operations of the truth, all of them, are the report's to the nanosecond.
+devices = {d["device"]: d for d in r["devices"]}
+assert sorted(devices) == [0, 1], devices.keys()
+for path in glob.glob(sys.argv[2] + "/truth.*.tsv"):
+    lines = [l.rstrip("\n").split("\t") for l in open(path) if not l.startswith("#")]
+    ops = [dict(zip(lines[0], l)) for l in lines[1:] if l[0] == "op"]
+    if not ops:
+        continue
+    d = devices.pop(int(ops[0]["device"]))
+    spans = [(int(o["start_ns"]), int(o["end_ns"])) for o in ops]
+    kernels = [s for s, o in zip(spans, ops) if o["kind"] == "kernel"]
+    assert d["kernels"]["count"] == len(kernels) == N // 2 * (49 + 2), (d["kernels"], len(kernels))
+    assert d["kernels"]["sum_ns"] == sum(b - a for a, b in kernels) and d["kernels"]["union_ns"] == union(kernels)
+    assert d["window_ns"] - d["none_ns"] == union(spans), (d, union(spans))
+    assert d["kernels"]["without_launch"] == 0
+assert not devices, devices
+P
+done
+echo ok
