@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# How long it takes from the command until a sleeping agent (level off) collects: 30 windows in a job that launches 2,000
+# How long it takes from the command until a sleeping agent (level off) collects: 30 windows in a job that launches 2000
 # kernels a second. From just before `warptap attach` starts to the State that says so in the trace, on one clock.
 set -eu
 build=$(realpath "${BUILD:-build}")

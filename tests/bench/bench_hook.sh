@@ -11,7 +11,7 @@ mkdir "$T/lib" "$T/out"
 ln -s "$(realpath "$B/tests/cli/libfakecuda.so")" "$T/lib/libcuda.so.1"
 ln -s "$(realpath "$B/tests/cli/libfakecublas.so")" "$T/lib/libcublas.so.13"
 agent=$(realpath "$B/libwarptap.so"); prog=$B/tests/bench/bench_hook
-export LD_LIBRARY_PATH=$T/lib WARPTAP_CUPTI=0 WARPTAP_POOL_MB=64
+export LD_LIBRARY_PATH=$T/lib WARPTAP_CUPTI=0 WARPTAP_POOL_MB=64 WARPTAP_BUDGET=0
 
 # total N [VAR=value...]: instructions of the main thread over N launches (or products: what=gemm)
 which=count
