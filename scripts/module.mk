@@ -32,6 +32,7 @@ install: all ## bin, lib, headers, man pages and warptap.pc below DESTDIR and pr
 	install -m 755 $(O)/warptap $(DESTDIR)$(bindir)/warptap
 	install -m 755 $(O)/libwarptap.so $(DESTDIR)$(libdir)/libwarptap.so
 	cp -P $(O)/simgpu/lib/*.so* $(DESTDIR)$(libdir)/simgpu/lib/
+	cp -R $(O)/simgpu/toolkit $(DESTDIR)$(libdir)/simgpu/
 	for h in $(PUBLIC); do install -m 644 $$h $(DESTDIR)$(incdir)/warptap/ || exit 1; done
 	for m in $(MAN); do d=$(DESTDIR)$(mandir)/man$${m##*.}; \
 		install -d $$d && install -m 644 $$m $$d/ || exit 1; done

@@ -38,3 +38,4 @@ $(SIM_LIB)/libcuda.so: $(SIM_LIB)/libcuda.so.1
 -include simgpu/nccl/module.mk
 -include simgpu/cupti/module.mk
 -include simgpu/libs/module.mk
+-include simgpu/toolkit/module.mk

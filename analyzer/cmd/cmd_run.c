@@ -7,11 +7,9 @@
  * address sanitizer's runtime, which refuses to be second.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdint.h>
@@ -25,6 +23,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/run_sim.h"
 #include "cmd/places.h"
 
 #define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
@@ -179,41 +178,6 @@ static int find_parts(struct run *run, const struct options *opt)
 
 /* ---- environment ---- */
 
-static int prepend(const char *name, const char *value)
-{
-	const char *old = getenv(name);
-	char *both = NULL;
-	int r;
-
-	if (!old || !*old)
-		return setenv(name, value, 1);
-	if (asprintf(&both, "%s:%s", value, old) < 0)
-		return -1;
-	r = setenv(name, both, 1);
-	free(both);
-	return r;
-}
-
-/*
- * Before libraries that a program finds by its own path (NVIDIA's wheels, by an RPATH): the first one loaded with a
- * soname is the one that all others get. The agent comes before these.
- */
-static int preload_sim(const char *dir)
-{
-	char pattern[PATH_MAX + 16];
-	glob_t found;
-	int r;
-
-	snprintf(pattern, sizeof(pattern), "%s/lib*.so.*", dir);
-	if (glob(pattern, 0, NULL, &found))
-		return -1;
-	r = found.gl_pathc ? 0 : -1;
-	for (size_t i = 0; i < found.gl_pathc && !r; i++)
-		r = prepend("LD_PRELOAD", found.gl_pathv[i]);
-	globfree(&found);
-	return r;
-}
-
 /* The first entry of LD_PRELOAD, if it is a sanitizer's runtime, stays first. */
 static int preload(const char *agent)
 {
@@ -223,7 +187,7 @@ static int preload(const char *agent)
 	int r;
 
 	if (!n || (!memmem(old, n, "libasan", 7) && !memmem(old, n, "libclang_rt.asan", 16)))
-		return prepend("LD_PRELOAD", agent);
+		return wt_run_prepend("LD_PRELOAD", agent);
 	if (asprintf(&text, "%.*s:%s%s%s", (int)n, old, agent, old[n] ? ":" : "",
 		     old[n] ? old + n + 1 : "") < 0)
 		return -1;
@@ -232,63 +196,10 @@ static int preload(const char *agent)
 	return r;
 }
 
-static int sim_option(const struct run *run, char *word)
-{
-	char full[PATH_MAX];
-
-	if (!strcmp(word, "preload"))
-		return preload_sim(run->sim_lib) ? WT_EXIT_FAILED : 0;
-
-	if (!strncmp(word, "scenario=", 9)) {
-		if (!realpath(word + 9, full) || access(full, R_OK)) {
-			fprintf(stderr, "warptap run: scenario %s: %s\n", word + 9,
-				strerror(errno));
-			return WT_EXIT_FAILED;
-		}
-		return setenv("SIMGPU_SCENARIO", full, 1) ? WT_EXIT_FAILED : 0;
-	}
-	if (!strncmp(word, "devices=", 8)) {
-		char *end;
-		long n = strtol(word + 8, &end, 10);
-
-		if (n >= 1 && n <= 64 && !*end)
-			return setenv("SIMGPU_DEVICES", word + 8, 1) ? WT_EXIT_FAILED : 0;
-		fprintf(stderr, "warptap run: --sim: devices=%s: expected a number from 1 to 64\n",
-			word + 8);
-		return WT_EXIT_USAGE;
-	}
-	fprintf(stderr, "warptap run: --sim: %s: expected scenario=FILE, devices=N or preload\n",
-		word);
-	return WT_EXIT_USAGE;
-}
-
-static int set_sim(const struct run *run, const char *spec)
-{
-	char *copy = strdup(spec), *rest = copy, *word = strsep(&rest, ",");
-	int r = 0;
-
-	if (!copy)
-		return WT_EXIT_FAILED;
-	for (char *p = word; *p; p++)
-		if (!isalnum((unsigned char)*p))
-			r = WT_EXIT_USAGE;
-	if (!*word || r) {
-		fprintf(stderr, "warptap run: --sim %s: expected a device, such as h100\n", spec);
-		r = WT_EXIT_USAGE;
-	}
-	if (!r && (setenv("SIMGPU_DEVICE", word, 1) || setenv("SIMGPU_TRUTH", run->dir, 1) ||
-		   prepend("LD_LIBRARY_PATH", run->sim_lib)))
-		r = WT_EXIT_FAILED;
-	while (!r && (word = strsep(&rest, ",")))
-		r = sim_option(run, word);
-	free(copy);
-	return r;
-}
-
 static int set_environment(const struct run *run, const struct options *opt)
 {
 	if (opt->sim) {
-		int r = set_sim(run, opt->sim);
+		int r = wt_run_sim(opt->sim, run->sim_lib, run->dir);
 
 		if (r)
 			return r;
@@ -503,5 +414,7 @@ int wt_cmd_run(int argc, char **argv)
 		return r;
 	}
 	tell_end(&run, &opt, status);
+	if (opt.sim && !opt.quiet)
+		wt_run_sim_hint();
 	return end_like(status);
 }
