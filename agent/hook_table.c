@@ -23,6 +23,19 @@ const struct wt_hook wt_hooks[WT_ID_END] = {
 
 _Atomic(void *) wt_slot[WT_ID_END];
 
+/*
+ * The slots by name, for stub.h. Only inside a function may assembly have operands, so here is one, which is never
+ * called.
+ */
+static __attribute__((used, noinline)) void names_of_slots(void)
+{
+#define WT_ROW(form_, pt_, l_, k_, v_, n_, p_, a_, f_, t_)                                         \
+	__asm__(".globl wt_slot_" #n_ "\n.hidden wt_slot_" #n_ "\n.set wt_slot_" #n_               \
+		", wt_slot + %c0" ::"i"(WT_ID_##n_ * sizeof(wt_slot[0])));
+#include WT_HOOKS_CUBLAS
+#undef WT_ROW
+}
+
 uint32_t wt_hook_find(const char *name)
 {
 	/* Gates ask once per entry point and client: a few thousand times at most. */

@@ -14,6 +14,7 @@
 #include "gate.h"
 #include "lifecycle.h"
 #include "real.h"
+#include "stub.h"
 #include "wrap.h"
 
 /* Cold: first call of an entry point, or two libraries. *ret_lone is 0 where this call is not to be recorded. */
@@ -28,13 +29,13 @@ static WT_COLD void *find(uint32_t id, const void *caller, int *ret_lone)
 	return real;
 }
 
-#define WT_WANTED                                                                                  \
-	(wt_level() >= WT_LEVEL_API && !wt_tls.library && wt_tls.busy < WT_BUSY_SILENT &&          \
-	 wt_config.gemm)
+#define WT_WANTED (!wt_tls.library && wt_tls.busy < WT_BUSY_SILENT && wt_config.gemm)
 
+/* Behind the stub of stub.h; the level was api or more, or something is special. */
 #define WT_ROW(form_, pt_, l_, k_, v_, n_, p_, a_, f_, t_)                                         \
-	wt_blas_status hook_##n_ p_;                                                               \
-	wt_blas_status hook_##n_ p_                                                                \
+	WT_RET_##l_ hook_##n_ p_;                                                                  \
+	__attribute__((visibility("hidden"))) wt_blas_status record_##n_ p_;                       \
+	wt_blas_status record_##n_ p_                                                              \
 	{                                                                                          \
 		enum { pt = 0 };                                                                   \
 		struct wt_rec row;                                                                 \
@@ -47,17 +48,19 @@ static WT_COLD void *find(uint32_t id, const void *caller, int *ret_lone)
 						      &lone);                                      \
 		if (WT_UNLIKELY(!real))                                                            \
 			return WT_BLAS_NOT_SUPPORTED;                                              \
-		if (!lone || !WT_WANTED)                                                           \
-			return real a_;                                                            \
-		wt_start_row(&wt_tls, rec, WT_ID_##n_);                                            \
-		f_ wt_library_enter(&wt_tls, rec, WT_REC_IN_BLAS);                                 \
+		int on = lone && wt_level() >= WT_LEVEL_API && WT_WANTED;                          \
+		if (WT_LIKELY(on)) {                                                               \
+			wt_start_row(&wt_tls, rec, WT_ID_##n_);                                    \
+			f_ wt_library_enter(&wt_tls, rec, WT_REC_IN_BLAS);                         \
+		}                                                                                  \
+		/* One call for both: with two, arguments are kept in registers for neither. */    \
 		r = real a_;                                                                       \
-		uint64_t end_tsc = wt_tsc();                                                       \
-		wt_library_leave(&wt_tls, rec, WT_KIND_##k_, r, end_tsc);                          \
+		if (WT_LIKELY(on))                                                                 \
+			wt_library_leave(&wt_tls, rec, WT_KIND_##k_, r, wt_tsc());                 \
 		(void)pt;                                                                          \
 		return r;                                                                          \
 	}                                                                                          \
-	WT_EXPORT(l_, n_, p_)
+	WT_STUB(n_)
 
 #include WT_HOOKS_CUBLAS
 #undef WT_ROW

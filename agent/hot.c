@@ -204,9 +204,8 @@ void wt_library_enter(struct wt_tls *t, struct wt_rec *row, uint32_t inside)
 }
 
 /* Children still in the open chunk learn how far ahead their parent is. Those of a full chunk keep 0: "the next". */
-static void adopt_children(struct wt_tls *t, struct wt_rec *row)
+static __attribute__((noinline)) void adopt_children(struct wt_rec *row, uint64_t children)
 {
-	uint64_t children = wt_row_seq(t) - t->children_from;
 	uint64_t here = (uint64_t)(row - wt_chunk_of(row)->rec);
 	uint64_t n = children < here ? children : here;
 
@@ -216,34 +215,45 @@ static void adopt_children(struct wt_tls *t, struct wt_rec *row)
 					 __ATOMIC_RELAXED);
 }
 
-void wt_library_leave(struct wt_tls *t, struct wt_rec *row, uint32_t kind, uint32_t status,
-		      uint64_t end_tsc)
+static WT_COLD void library_leave_slow(struct wt_tls *t, struct wt_rec *row, uint32_t kind,
+				       uint32_t status, uint64_t end_tsc)
 {
-	uint64_t dur = end_tsc - row->start_tsc;
 	struct wt_rec *rec;
+	uint64_t children;
 
-	t->library = 0;
-	t->inherit = 0;
-	/* As on the hot path: a row at hand, the context known, nothing special. */
-	rec = t->row;
-	if (WT_LIKELY(rec && !(status | (row->flags & WT_REC_CAPTURED) | dur >> 32) &&
-		      wt_level() >= WT_LEVEL_API && !t->busy)) {
-		wt_take_row(t);
-		*rec = *row;
-		rec->context = t->context;
-		rec->dur = (uint32_t)dur;
-		adopt_children(t, rec);
-		wt_add(&t->counts[kind * WT_COUNT_STATES + WT_DONE], 1);
-		t->row = wt_publish(rec);
-		return;
-	}
 	if (wt_level() < WT_LEVEL_COUNT)
 		return;
 	rec = wt_enter_slow(t, row->op);
+	children = wt_row_seq(t) - t->children_from;
 	row->context = rec->context;
 	row->flags |= rec->flags & (WT_REC_NO_ROW | WT_REC_UNCOUNTED);
 	*rec = *row;
 	if (rec != &t->scratch)
-		adopt_children(t, rec);
+		adopt_children(rec, children);
 	wt_leave_slow(t, rec, kind, 1, status, end_tsc);
+}
+
+void wt_library_leave(struct wt_tls *t, struct wt_rec *row, uint32_t kind, uint32_t status,
+		      uint64_t end_tsc)
+{
+	uint64_t dur = end_tsc - row->start_tsc, children;
+	struct wt_rec *rec = t->row;
+
+	t->library = 0;
+	t->inherit = 0;
+	/* As on the hot path: a row at hand, the context known, nothing special. A row at hand lies in t->chunk. */
+	if (WT_UNLIKELY(!rec || status | (row->flags & WT_REC_CAPTURED) | dur >> 32 ||
+			wt_level() < WT_LEVEL_API || t->busy)) {
+		library_leave_slow(t, row, kind, status, end_tsc);
+		return;
+	}
+	wt_take_row(t);
+	*rec = *row;
+	rec->context = t->context;
+	rec->dur = (uint32_t)dur;
+	children = wt_row_seq(t) - t->children_from;
+	wt_add(&t->counts[kind * WT_COUNT_STATES + WT_DONE], 1);
+	if (WT_UNLIKELY(children))
+		adopt_children(rec, children); /* before the parent is the writer's */
+	t->row = wt_publish(rec);
 }

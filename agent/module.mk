@@ -12,7 +12,7 @@ ALL += $(O)/libwarptap.so
 $(call objs,$(AGENT_SRC)): MODINC = -Iagent -I$(CUDA_INC) -I$(CUPTI_INC) -fvisibility=hidden -ftls-model=initial-exec
 # Both cost instructions in every wrapper: merging the 16-bit fields of a row, and keeping stack arguments ready for a
 # sibling call that is not made.
-$(O)/agent/hooks_cuda.o: MODINC += -fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-store-merging) -fno-tree-slp-vectorize
+$(O)/agent/hooks_cuda.o $(O)/agent/hooks_cublas.o: MODINC += -fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-store-merging) -fno-tree-slp-vectorize
 # Generated, and included by many: there before the first of them is compiled.
 $(call objs,$(AGENT_SRC)): | $(O)/proto/trace.pb-c.h
 
