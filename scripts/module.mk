@@ -36,7 +36,7 @@ install: all ## bin, lib, headers, man pages and warptap.pc below DESTDIR and pr
 	for h in $(PUBLIC); do install -m 644 $$h $(DESTDIR)$(incdir)/warptap/ || exit 1; done
 	for m in $(MAN); do d=$(DESTDIR)$(mandir)/man$${m##*.}; \
 		install -d $$d && install -m 644 $$m $$d/ || exit 1; done
-	sed -e 's|@prefix@|$(prefix)|' -e 's|@version@|$(VERSION)|' scripts/warptap.pc.in >$(DESTDIR)$(pcdir)/warptap.pc
+	sed -e 's|@version@|$(VERSION)|' scripts/warptap.pc.in >$(DESTDIR)$(pcdir)/warptap.pc
 
 uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(bindir)/warptap $(DESTDIR)$(pcdir)/warptap.pc
