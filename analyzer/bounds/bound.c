@@ -179,18 +179,30 @@ static int by_model(struct wt_bounds *b, const struct wt_op *op, struct wt_verdi
 	return 1;
 }
 
+/*
+ * Whether a kernel's products run on the matrix pipe, by its name. Single precision does not unless the name says so:
+ * TF32 is a format of its own, and kernels that take floats to the tensor cores carry "tensorop". Attention's names
+ * give the format of its inputs alone.
+ */
+static int on_matrix_pipe(const struct wt_family_row *row, const char *name, enum wt_dtype t)
+{
+	return wt_family_is_matrix(row, name) &&
+	       (t != WT_DTYPE_FP32 || !strcmp(row->role, "attention") || strstr(name, "tensorop") ||
+		strstr(name, "TensorOp"));
+}
+
 static void by_family(const struct wt_family_row *row, const char *name, const struct wt_op *op,
-		      struct wt_verdict *v)
+		      int matrix, struct wt_verdict *v)
 {
 	enum wt_bound bound = wt_family_bound(row, name, op->end_ns - op->start_ns);
 
 	v->evidence = WT_EVIDENCE_ESTIMATED;
 	v->grade = bound == WT_BOUND_UNKNOWN ? 3 : 1;
-	v->limit = bound == WT_BOUND_MEMORY	    ? WT_LIMIT_DRAM
-		   : bound == WT_BOUND_LATENCY	    ? WT_LIMIT_LATENCY
-		   : bound != WT_BOUND_COMPUTE	    ? WT_LIMIT_UNKNOWN
-		   : wt_family_is_matrix(row, name) ? WT_LIMIT_TENSOR
-						    : WT_LIMIT_ALU;
+	v->limit = bound == WT_BOUND_MEMORY    ? WT_LIMIT_DRAM
+		   : bound == WT_BOUND_LATENCY ? WT_LIMIT_LATENCY
+		   : bound != WT_BOUND_COMPUTE ? WT_LIMIT_UNKNOWN
+		   : matrix		       ? WT_LIMIT_TENSOR
+					       : WT_LIMIT_ALU;
 }
 
 static int is_product_role(const struct wt_family_row *row)
@@ -209,13 +221,15 @@ void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict
 	const char *name = wt_timeline_string(b->tl, id);
 	const struct wt_family_row *row =
 		op->kind == WT_OP_KERNEL ? wt_family_of(b->families, id, name) : NULL;
-	int known;
+	int known, matrix;
 
 	*ret = (struct wt_verdict){.limit = WT_LIMIT_UNKNOWN, .grade = 3};
 	find_work(b, op, ret);
 	known = ret->product;
+	matrix = has_matrix_pipe(&b->tl->devices[op->device]) &&
+		 on_matrix_pipe(row, name, ret->dtype);
 	if (!by_model(b, op, ret))
-		by_family(row, name, op, ret);
+		by_family(row, name, op, matrix, ret);
 	/* Known formats decide; else only names of the ordinary pipes' own kernels do. */
 	if (known) {
 		ret->off_matrix =
@@ -224,6 +238,6 @@ void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict
 			!(ret->dtype == WT_DTYPE_FP64 && wt_family_is_matrix(row, name));
 	} else if (is_product_role(row)) {
 		ret->product = 1;
-		ret->off_matrix = !wt_family_is_matrix(row, name);
+		ret->off_matrix = !matrix;
 	}
 }

@@ -99,23 +99,27 @@ double wt_work_bytes(const struct wt_work *w)
 	}
 }
 
-/* The narrowest operand decides, so formats of 8 bits and less come first. */
+/*
+ * The narrowest operand decides, so formats of 8 bits and less come first. cuDNN's attention says f16 of either format
+ * of 16 bits.
+ */
 static const struct {
 	const char *word;
 	uint8_t dtype;
 } words[] = {
-	{"nvfp4", WT_DTYPE_FP4},     {"mxfp4", WT_DTYPE_FP4},	   {"e2m1", WT_DTYPE_FP4},
-	{"E2m1", WT_DTYPE_FP4},	     {"_fp4", WT_DTYPE_FP4},	   {"e4m3", WT_DTYPE_FP8},
-	{"E4m3", WT_DTYPE_FP8},	     {"e5m2", WT_DTYPE_FP8},	   {"fp8", WT_DTYPE_FP8},
-	{"float8", WT_DTYPE_FP8},    {"Float8", WT_DTYPE_FP8},	   {"Fp8", WT_DTYPE_FP8},
-	{"_i8", WT_DTYPE_INT8},	     {"s8_", WT_DTYPE_INT8},	   {"int8", WT_DTYPE_INT8},
-	{"igemm", WT_DTYPE_INT8},    {"bf16", WT_DTYPE_BF16},	   {"BFloat16", WT_DTYPE_BF16},
-	{"bfloat16", WT_DTYPE_BF16}, {"Bfloat16", WT_DTYPE_BF16},  {"_B_", WT_DTYPE_BF16},
-	{"tf32", WT_DTYPE_TF32},     {"s1688gemm", WT_DTYPE_TF32}, {"h884", WT_DTYPE_FP16},
-	{"h16816", WT_DTYPE_FP16},   {"f16", WT_DTYPE_FP16},	   {"fp16", WT_DTYPE_FP16},
-	{"Half", WT_DTYPE_FP16},     {"half", WT_DTYPE_FP16},	   {"hgemm", WT_DTYPE_FP16},
-	{"dgemm", WT_DTYPE_FP64},    {"double", WT_DTYPE_FP64},	   {"sgemm", WT_DTYPE_FP32},
-	{"scudnn", WT_DTYPE_FP32},   {"float", WT_DTYPE_FP32},	   {"fp32", WT_DTYPE_FP32},
+	{"nvfp4", WT_DTYPE_FP4},	 {"mxfp4", WT_DTYPE_FP4},     {"e2m1", WT_DTYPE_FP4},
+	{"E2m1", WT_DTYPE_FP4},		 {"_fp4", WT_DTYPE_FP4},      {"e4m3", WT_DTYPE_FP8},
+	{"E4m3", WT_DTYPE_FP8},		 {"e5m2", WT_DTYPE_FP8},      {"fp8", WT_DTYPE_FP8},
+	{"float8", WT_DTYPE_FP8},	 {"Float8", WT_DTYPE_FP8},    {"Fp8", WT_DTYPE_FP8},
+	{"_i8", WT_DTYPE_INT8},		 {"s8_", WT_DTYPE_INT8},      {"int8", WT_DTYPE_INT8},
+	{"igemm", WT_DTYPE_INT8},	 {"bf16", WT_DTYPE_BF16},     {"BFloat16", WT_DTYPE_BF16},
+	{"bfloat16", WT_DTYPE_BF16},	 {"Bfloat16", WT_DTYPE_BF16}, {"_B_", WT_DTYPE_BF16},
+	{"tf32", WT_DTYPE_TF32},	 {"TF32", WT_DTYPE_TF32},     {"tfloat32", WT_DTYPE_TF32},
+	{"s1688gemm", WT_DTYPE_TF32},	 {"h884", WT_DTYPE_FP16},     {"h16816", WT_DTYPE_FP16},
+	{"wgmma_f16", WT_DTYPE_UNKNOWN}, {"f16", WT_DTYPE_FP16},      {"fp16", WT_DTYPE_FP16},
+	{"Half", WT_DTYPE_FP16},	 {"half", WT_DTYPE_FP16},     {"hgemm", WT_DTYPE_FP16},
+	{"dgemm", WT_DTYPE_FP64},	 {"double", WT_DTYPE_FP64},   {"sgemm", WT_DTYPE_FP32},
+	{"scudnn", WT_DTYPE_FP32},	 {"float", WT_DTYPE_FP32},    {"fp32", WT_DTYPE_FP32},
 	{"f32", WT_DTYPE_FP32},
 };
 

@@ -136,6 +136,29 @@ static void test_what_is_not_known(void **state)
 	v = judge(H100, "volta_sgemm_128x64_nn", NULL, 50000);
 	assert_int_equal(v.limit, WT_LIMIT_ALU);
 	assert_true(v.off_matrix && v.dtype_by_name && v.dtype == WT_DTYPE_FP32);
+	/* Single precision by its name: on the ordinary pipe, unless the name says how it got onto the other. */
+	v = judge("Tesla V100-SXM2-32GB",
+		  "void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>(int)",
+		  NULL, 50000);
+	assert_int_equal(v.limit, WT_LIMIT_ALU);
+	assert_true(v.off_matrix);
+	v = judge(
+		H100,
+		"sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x256x8_stage3_warpsize1x4x1_ffma",
+		NULL, 50000);
+	assert_int_equal(v.limit, WT_LIMIT_ALU);
+	assert_true(v.off_matrix);
+	v = judge(H100, "cutlass::conv::kernel::ImplicitGemm<cutlass::tfloat32_t, float>", NULL,
+		  50000);
+	assert_int_equal(v.dtype, WT_DTYPE_TF32);
+	assert_false(v.off_matrix);
+	v = judge(H100, "fmha_cutlassF_f32_aligned_64x64_rf_sm80", NULL, 50000);
+	assert_int_equal(v.limit, WT_LIMIT_TENSOR);
+	/* cuDNN's attention says f16 of bf16 too. */
+	v = judge(H100, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7", NULL,
+		  50000);
+	assert_int_equal(v.dtype, WT_DTYPE_UNKNOWN);
+	assert_int_equal(v.limit, WT_LIMIT_TENSOR);
 	v = judge(H100, "my_very_own_thing", NULL, 50000);
 	assert_int_equal(v.limit, WT_LIMIT_UNKNOWN);
 	assert_int_equal(v.grade, 3);
