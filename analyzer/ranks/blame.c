@@ -17,7 +17,8 @@
 #include "proto/wt_err.h"
 #include "ranks/ranks_impl.h"
 
-#define EXPLAINS 4 /* the excess must be this part of the wait */
+#define EXPLAINS 4  /* the excess must be this part of the wait */
+#define BACK	 16 /* operations: so many streams of a communicator are followed */
 #define NO_LEAF	 WT_LEAVES
 
 struct cause {	       /* of the waits for one part */
@@ -56,16 +57,22 @@ static size_t slice_at(const struct wt_slices *s, int64_t t_ns)
 	return lo;
 }
 
+/* By leaf; what lies before a device's first record, or behind its last, is E5. */
 static void add_leaves(const struct wt_ledger_device *d, int64_t from_ns, int64_t to_ns,
 		       int64_t *ret)
 {
+	int64_t edges_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+
 	for (size_t i = slice_at(&d->slices, from_ns);
 	     i < d->slices.n && d->slices.rows[i].start_ns < to_ns; i++) {
 		const struct wt_slice *s = &d->slices.rows[i];
+		int64_t ns = (s->end_ns < to_ns ? s->end_ns : to_ns) -
+			     (s->start_ns > from_ns ? s->start_ns : from_ns);
 
-		ret[s->leaf] += (s->end_ns < to_ns ? s->end_ns : to_ns) -
-				(s->start_ns > from_ns ? s->start_ns : from_ns);
+		ret[s->leaf] += ns;
+		edges_ns -= ns;
 	}
+	ret[WT_E5] += edges_ns > 0 ? edges_ns : 0;
 }
 
 /* The kernel that takes most of a leaf in a stretch. */
@@ -178,21 +185,50 @@ static int32_t part_of_seat(const struct wt_ranks *r, const struct wt_matches *m
 		       : -1;
 }
 
-/* When a seat was done with the operation before instance i of its communicator; else its window's start. */
-static int64_t before(const struct blamer *b, const struct wt_matches *m, uint32_t i,
+/* When the seat of p was done with instance `from`; INT64_MAX: it took no part, or was not done when p began. */
+static int64_t done_with(const struct blamer *b, const struct wt_matches *m, uint32_t from,
+			 const struct wt_part *p)
+{
+	int32_t at = part_of_seat(b->r, m, &m->instances[from], p->seat);
+
+	return at >= 0 && wt_part_timed(&b->r->parts[at]) && b->r->parts[at].end_ns < p->start_ns
+		       ? b->r->parts[at].end_ns
+		       : INT64_MAX;
+}
+
+/*
+ * The operation from which on seats are compared: the last before instance i of its communicator that all were done
+ * with when they came to i. On two streams the one right before can still run on some of them; what is compared has to
+ * begin at one moment for all. UINT32_MAX: their window's start.
+ */
+static uint32_t since(const struct blamer *b, const struct wt_matches *m, uint32_t i)
+{
+	const struct wt_instance *x = &m->instances[i];
+
+	for (uint32_t back = 1; back <= BACK && back <= i && m->instances[i - back].comm == x->comm;
+	     back++) {
+		uint32_t k = 0;
+
+		for (; k < x->n; k++) {
+			const struct wt_part *p = &b->r->parts[m->order[x->first + k]];
+
+			if (b->device_of[p->seat] && wt_part_timed(p) &&
+			    done_with(b, m, i - back, p) == INT64_MAX)
+				break;
+		}
+		if (k == x->n)
+			return i - back;
+	}
+	return UINT32_MAX;
+}
+
+static int64_t before(const struct blamer *b, const struct wt_matches *m, uint32_t from,
 		      const struct wt_part *p)
 {
-	int64_t floor_ns = b->device_of[p->seat]->w0_ns;
+	int64_t floor_ns = b->device_of[p->seat]->w0_ns,
+		done_ns = from == UINT32_MAX ? floor_ns : done_with(b, m, from, p);
 
-	if (i && m->instances[i - 1].comm == m->instances[i].comm) {
-		int32_t at = part_of_seat(b->r, m, &m->instances[i - 1], p->seat);
-
-		if (at >= 0 && wt_part_timed(&b->r->parts[at]) &&
-		    b->r->parts[at].end_ns < p->start_ns)
-			return b->r->parts[at].end_ns > floor_ns ? b->r->parts[at].end_ns
-								 : floor_ns;
-	}
-	return floor_ns;
+	return done_ns > floor_ns ? done_ns : floor_ns;
 }
 
 static int64_t *totals_of(struct blamer *b, uint32_t n)
@@ -217,10 +253,11 @@ static int cause_synced(struct blamer *b, const struct wt_matches *m, uint32_t i
 	const struct wt_instance *x = &m->instances[i];
 	const struct wt_part *q = &b->r->parts[last];
 	int64_t *rows = totals_of(b, x->n), *scratch, *over, from_ns;
-	uint32_t n = 0, late = 0;
+	uint32_t n = 0, late = 0, from;
 
 	if (!rows)
 		return -WT_E_NOMEM;
+	from = since(b, m, i);
 	scratch = rows + (size_t)x->n * WT_LEAVES;
 	over = scratch + x->n;
 	for (uint32_t k = 0; k < x->n; k++) {
@@ -230,14 +267,14 @@ static int cause_synced(struct blamer *b, const struct wt_matches *m, uint32_t i
 		if (!b->device_of[p->seat] || !wt_part_timed(p))
 			continue;
 		late = index == last ? n : late;
-		add_leaves(b->device_of[p->seat], before(b, m, i, p), p->start_ns,
+		add_leaves(b->device_of[p->seat], before(b, m, from, p), p->start_ns,
 			   rows + (size_t)n++ * WT_LEAVES);
 	}
 	if (n < 2 || !b->device_of[q->seat])
 		return 0;
 	for (int leaf = 0; leaf < WT_LEAVES; leaf++)
 		over[leaf] = excess(rows, n, late, leaf, scratch);
-	from_ns = before(b, m, i, q);
+	from_ns = before(b, m, from, q);
 	ret->leaf = largest(over, &ret->excess_ns);
 	if (ret->leaf == WT_B3 || ret->leaf == WT_B4)
 		ret->next = wait_in(b, q->seat, from_ns, q->start_ns, ret->leaf);

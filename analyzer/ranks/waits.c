@@ -3,7 +3,7 @@
  * Transfer and waiting of matched collectives. Where every rank ends when all have come, the last to come is the one
  * whose kernel is shortest: its length is the transfer, what others took longer is waiting, at the front of their
  * kernels. No clock is needed for that. From a root or to it, only the start of those awaited counts, on comparable
- * clocks.
+ * clocks: the root's for the others, and theirs for the root, whose buffers hold little of what nobody takes yet.
  */
 #include <stdlib.h>
 
@@ -147,18 +147,18 @@ static void wait_for(struct wt_ranks *r, struct wt_part *p, uint32_t q_index)
 	const struct wt_part *q = &r->parts[q_index];
 	int64_t ns = wt_ranks_on_clock(r, q->seat, q->start_ns, p->seat) - p->start_ns;
 
+	/* One that had ended by then did not wait: what it sent lay in a buffer. */
 	if (ns <= p->wait_ns || ns >= p->end_ns - p->start_ns)
 		return;
 	p->wait_ns = ns;
 	p->last = (int32_t)q_index;
 }
 
-/* Broadcast, scatter: all wait for the root. Reduce, gather: the root waits for all. */
+/* Broadcast, scatter, reduce, gather: nothing moves between the root and another before both are there. */
 static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 			 const struct wt_instance *x)
 {
 	int32_t root = -1, root_rank = -1;
-	int from_root;
 
 	for (uint32_t k = 0; k < x->n; k++) {
 		uint32_t i = m->order[x->first + k];
@@ -172,7 +172,6 @@ static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 		refuse(r, m, x, root_rank < 0 ? WT_UNMATCHED_ROOT : WT_UNMATCHED_UNTIMED);
 		return;
 	}
-	from_root = r->parts[root].op == WT_COLL_BROADCAST || r->parts[root].op == WT_COLL_SCATTER;
 	for (uint32_t k = 0; k < x->n; k++) {
 		uint32_t i = m->order[x->first + k];
 		struct wt_part *p = &r->parts[i];
@@ -187,10 +186,8 @@ static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 		p->grade = 2;
 		if ((int32_t)i == root)
 			continue;
-		if (from_root)
-			wait_for(r, p, (uint32_t)root);
-		else
-			wait_for(r, &r->parts[root], i);
+		wait_for(r, p, (uint32_t)root);
+		wait_for(r, &r->parts[root], i);
 	}
 }
 

@@ -238,13 +238,102 @@ static void test_rooted(void **state)
 	finish(&x);
 }
 
+/* The root that came first sends nothing before the other is there; one that is done by then has sent to a buffer. */
+static void test_early_root(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 1, 2, WT_COLL_BROADCAST);
+
+		c.peer = 0;
+		c.rank = (uint32_t)r;
+		coll(&s, r, r * 4 * MS, 5 * MS, c);
+		c.seq = 2;
+		coll(&s, r, (10 + r * 4) * MS, (12 + r * 4) * MS, c);
+		c.op = WT_COLL_REDUCE;
+		c.seq = 3;
+		coll(&s, r, (30 - r * 4) * MS, 31 * MS, c); /* to a root that comes late */
+	}
+	x = end(&s);
+	assert_int_equal(leaf(&x, 0, WT_B3), 4 * MS);
+	assert_int_equal(leaf(&x, 0, WT_B1), 1 * MS + 2 * MS + 1 * MS);
+	assert_int_equal(leaf(&x, 1, WT_B3), 4 * MS);
+	assert_int_equal(leaf(&x, 1, WT_B1), 1 * MS + 2 * MS + 1 * MS);
+	finish(&x);
+}
+
+/*
+ * A communicator on two streams, as FSDP uses one: rank 0 comes to the third operation while the second still runs on
+ * the other stream. Rank 1 comes late because of a kernel; what it did is compared since the first operation on both.
+ */
+static void test_two_streams(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, -50 * MS, 50 * MS);
+	op(&s, 0, 7, -40 * MS, -10 * MS, GEMM, -1); /* long before: no reason */
+	op(&s, 1, 7, -12 * MS, -10 * MS, GEMM, -1);
+	op(&s, 1, 7, 8 * MS, 11 * MS, GEMM, -1);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 1, 2, WT_COLL_ALL_GATHER);
+
+		coll(&s, r, 1 * MS, 2 * MS, c);
+		c.seq = 2;
+		coll(&s, r, 3 * MS, 8 * MS, c);
+		c.seq = 3;
+		c.process = s.process[r];
+		c.name = wt_builder_cstring(s.b, "AllGather");
+		op(&s, r, 21, (r ? 11 : 7) * MS, 12 * MS, ALLREDUCE,
+		   wt_builder_collective(s.b, &c));
+	}
+	x = end(&s);
+	/* from 8 ms on: until then the second operation is what is exposed */
+	assert_int_equal(blamed(&x, 0, -1, -1), 3 * MS);
+	assert_int_equal(blamed(&x, 0, 1, WT_A1), 3 * MS);
+	assert_int_equal(x.r->unblamed_ns, 0);
+	finish(&x);
+}
+
+/* Rank 1 has no record before it comes to the root's operation: its beginning is the reason. */
+static void test_late_start(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 1, 2, WT_COLL_BROADCAST);
+
+		c.peer = 0;
+		c.rank = (uint32_t)r;
+		coll(&s, r, (10 + r * 40) * MS, 51 * MS, c);
+	}
+	x = end(&s);
+	assert_int_equal(blamed(&x, 0, 1, WT_E5), 40 * MS);
+	finish(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
+		cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree),
+		cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),
+		cmocka_unit_test(test_early_root),
+		cmocka_unit_test(test_two_streams),
+		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_buffered_send),
+		cmocka_unit_test(test_pipeline_skewed),
+		cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
