@@ -65,6 +65,15 @@ int64_t wt_account_none_ns(const struct wt_account *a)
 	return a->mask_ns[0];
 }
 
+int64_t wt_account_idle_ns(const struct wt_account *a)
+{
+	int64_t ns = 0;
+
+	for (int i = WT_D1; i <= WT_D14; i++)
+		ns += a->leaves_ns[i];
+	return ns;
+}
+
 int64_t wt_account_comm_total_ns(const struct wt_account *a)
 {
 	return masks_ns(a, WT_STATE_COMM, WT_STATE_COMM);

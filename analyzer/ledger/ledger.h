@@ -123,6 +123,8 @@ int64_t wt_account_comm_exposed_ns(const struct wt_account *a);
 int64_t wt_account_copy_exposed_ns(const struct wt_account *a);
 int64_t wt_account_spin_ns(const struct wt_account *a);
 int64_t wt_account_none_ns(const struct wt_account *a);
+/* Of it, idleness by whatever cause (D); the rest has no records. */
+int64_t wt_account_idle_ns(const struct wt_account *a);
 int64_t wt_account_comm_total_ns(const struct wt_account *a);
 
 #endif

@@ -52,6 +52,8 @@ static void add_math(struct wt_tally *t, const struct wt_verdict *v, int64_t ns)
 	m->named_ns += v->dtype_by_name ? ns : 0;
 	m->flops += v->product ? v->flops : 0;
 	t->flops += v->product ? v->flops : 0;
+	t->products_ns += v->product ? ns : 0;
+	t->products_known_ns += v->product && v->flops > 0 ? ns : 0;
 }
 
 /* What of the device it could fill. */

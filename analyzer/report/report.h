@@ -43,7 +43,9 @@ struct wt_tally {
 	int64_t kernels_ns;				  /* all kernels' time, added up */
 	int64_t worked_ns, modelled_ns, no_family_ns;	  /* parts of it */
 	int64_t comm_ns, unverified_ns, wrong_ns, off_ns; /* likewise */
-	int64_t shaped_ns, small_ns, local_ns;		  /* local: of kernels with local memory */
+	int64_t products_ns,
+		products_known_ns; /* kernels that are products; of these, with known FLOPs */
+	int64_t shaped_ns, small_ns, local_ns; /* local: of kernels with local memory */
 	double occupancy_ns, idle_ns;
 	uint64_t wrong;
 	double flops; /* of products */

@@ -41,6 +41,8 @@ void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_
 void wt_sweep_json(const struct wt_account *a, struct wt_jout *j);
 /* "rank 0 device 1 (NVIDIA H100)". */
 void wt_text_device(const struct wt_report *r, struct wt_strbuf *out, uint16_t device);
+/* "rank 3", or "process 4711" where ranks are not known; of a seat (ranks.h). */
+void wt_text_seat(const struct wt_report *r, struct wt_strbuf *out, uint32_t seat);
 /* The grade of most of a leaf's seconds on a device, 0 if it has none. */
 int wt_leaf_grade(const struct wt_ledger_device *d, enum wt_leaf leaf);
 

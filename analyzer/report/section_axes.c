@@ -72,6 +72,16 @@ void wt_phases_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_close(j, ']');
 }
 
+/* Of what no operation covers: where nothing says that the device was idle. */
+static int64_t unseen_ns(const struct wt_phase_row *p)
+{
+	int64_t ns = 0;
+
+	for (int k = WT_E1; k <= WT_E5; k++)
+		ns += p->leaves_ns[k];
+	return ns;
+}
+
 static void phases_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	int64_t all_ns = all_kernels_ns(r->axes);
@@ -80,14 +90,18 @@ static void phases_text(const struct wt_report *r, struct wt_strbuf *out)
 	for (int i = 0; i < WT_PHASES; i++) {
 		const struct wt_phase_row *p = &r->axes->phases[i];
 
-		if (!p->kernels && !p->busy_ns && i)
+		if (!p->kernels && !p->busy_ns && !p->idle_ns && i)
 			continue;
 		wt_strbuf_addf(out, "  %-14s", i ? wt_phase_names[i] : "not known");
 		wt_text_column(out, p->kernel_ns, all_ns);
 		wt_strbuf_adds(out, "  kernels ");
 		wt_text_span(out, p->kernel_ns);
 		wt_strbuf_adds(out, ", idle ");
-		wt_text_span(out, p->idle_ns);
+		wt_text_span(out, p->idle_ns - unseen_ns(p));
+		if (unseen_ns(p)) {
+			wt_strbuf_adds(out, ", without records ");
+			wt_text_span(out, unseen_ns(p));
+		}
 		if (i && grade_of(p))
 			wt_strbuf_addf(out, " (%s)", wt_grade_name(grade_of(p)));
 		wt_strbuf_addc(out, '\n');
@@ -115,6 +129,13 @@ static void steps_alone(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_null(j, "device");
 		wt_jout_int(j, "start_ns", s->start_ns);
 		wt_jout_int(j, "window_ns", s->end_ns - s->start_ns);
+		wt_jout_int(j, "end_ns", s->end_ns);
+		wt_jout_int(j, "host_start_ns", s->start_ns);
+		wt_jout_int(j, "host_end_ns", s->end_ns);
+		wt_jout_string(j, "source",
+			       wt_step_source_names[s->marked ? WT_STEPS_MARKED : WT_STEPS_NAMED]);
+		wt_jout_int(j, "grade", 3);
+		wt_jout_uint(j, "operations", 0);
 		wt_jout_close(j, '}');
 	}
 }
@@ -182,9 +203,9 @@ static void device_steps_text(const struct wt_report *r, size_t first, size_t la
 	}
 	wt_strbuf_adds(out, "  ");
 	wt_text_device(r, out, r->ledger->devices[steps[first].device].device);
-	wt_strbuf_addf(out, ": %zu steps (%s, %s), %zu of them whole", last - first,
-		       wt_step_source_names[steps[first].source], wt_grade_name(steps[first].grade),
-		       n);
+	wt_strbuf_addf(out, ": %zu step%s (%s, %s), %zu whole", last - first,
+		       last - first == 1 ? "" : "s", wt_step_source_names[steps[first].source],
+		       wt_grade_name(steps[first].grade), n);
 	if (n) {
 		qsort(ns, n, sizeof(*ns), cmp_ns);
 		wt_strbuf_adds(out, "; median ");

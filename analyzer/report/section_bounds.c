@@ -100,6 +100,8 @@ void wt_precision_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_int(j, "below_one_wave_ns", t->small_ns);
 	wt_jout_int(j, "local_memory_ns", t->local_ns);
 	wt_jout_double(j, "product_flops", t->flops);
+	wt_jout_int(j, "products_ns", t->products_ns);
+	wt_jout_int(j, "products_known_ns", t->products_known_ns);
 	wt_jout_string(j, "product_dtype", t->flops > 0 ? wt_dtype_name(main) : NULL);
 	if (most.hi > 0) {
 		wt_jout_double(j, "hfu_kernels", t->flops / most.hi);
@@ -208,8 +210,15 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 	wt_text_percent(out, t->no_family_ns, t->kernels_ns);
 	wt_strbuf_adds(out, " is of no known family\n");
 	if (t->flops > 0 && most.hi > 0) {
-		wt_strbuf_addf(out, "  products: %.4g TFLOP, %.1f", t->flops * 1e-12,
-			       100 * t->flops / most.hi);
+		wt_strbuf_addf(out, "  products: %.4g TFLOP", t->flops * 1e-12);
+		if (t->products_known_ns < t->products_ns) {
+			wt_strbuf_adds(out, " known (of ");
+			wt_text_percent(out, t->products_known_ns, t->products_ns);
+			wt_strbuf_adds(out, " of the time of products): at least");
+		} else {
+			wt_strbuf_addc(out, ',');
+		}
+		wt_strbuf_addf(out, " %.1f", 100 * t->flops / most.hi);
 		if (most.lo < most.hi)
 			wt_strbuf_addf(out, " to %.1f", 100 * t->flops / most.lo);
 		wt_strbuf_addf(

@@ -101,16 +101,6 @@ void wt_head_text(const struct wt_report *r, struct wt_strbuf *out)
 	cost_text(r, out);
 }
 
-/* Idleness, by whatever cause; what is left of "none" has no record, or is known to be incomplete. */
-static int64_t idle_ns(const struct wt_account *a)
-{
-	int64_t sum_ns = 0;
-
-	for (int i = WT_D1; i <= WT_D14; i++)
-		sum_ns += a->leaves_ns[i];
-	return sum_ns;
-}
-
 /* The leaves that are not work done: largest first. Returns how many. */
 static int opportunities(const struct wt_report *r, enum wt_leaf ret[WT_LEAVES])
 {
@@ -178,8 +168,8 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 			       {"exposed communication", wt_account_comm_exposed_ns(t)},
 			       {"exposed copies", wt_account_copy_exposed_ns(t)},
 			       {"spinning", wt_account_spin_ns(t)},
-			       {"idle", idle_ns(t)},
-			       {"without records", wt_account_none_ns(t) - idle_ns(t)}};
+			       {"idle", wt_account_idle_ns(t)},
+			       {"without records", wt_account_none_ns(t) - wt_account_idle_ns(t)}};
 	int64_t whole_ns = between_records_ns(r);
 	enum wt_leaf leaves[WT_LEAVES], use = WT_A1;
 	int n = opportunities(r, leaves), most = 0, n_facts = 0;
@@ -217,8 +207,9 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 		return;
 	if (!most)
 		leaf_text(r, out, "largest use", use);
-	if (n)
-		leaf_text(r, out, "largest loss", leaves[0]);
+	if (n && t->leaves_ns[leaves[0]] * 1000 >= whole_ns)
+		leaf_text(r, out, leaves[0] < WT_E1 ? "largest loss" : "largest part not seen",
+			  leaves[0]);
 	/* Where next to nothing is lost, what is left to gain lies in the kernels. */
 	if (n && (most || t->leaves_ns[leaves[0]] >= whole_ns / 10))
 		use = leaves[0];

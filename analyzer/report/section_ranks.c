@@ -19,7 +19,7 @@ static const char *const clock_states[] = {
 	[WT_CLOCK_FITTED] = "fitted",
 };
 
-static void seat_text(const struct wt_report *r, struct wt_strbuf *out, uint32_t seat)
+void wt_text_seat(const struct wt_report *r, struct wt_strbuf *out, uint32_t seat)
 {
 	const struct wt_seat *s = &r->ranks->seats[seat];
 
@@ -152,13 +152,13 @@ static void culprit_text(const struct wt_report *r, struct wt_strbuf *out, const
 
 	wt_strbuf_adds(out, "  ");
 	wt_text_span(out, c->wait_ns);
-	wt_strbuf_addf(out, " in %" PRIu64 " operations: ", c->times);
+	wt_strbuf_addf(out, " in %" PRIu64 " operation%s: ", c->times, c->times == 1 ? "" : "s");
 	if (c->waiters == 1)
-		seat_text(r, out, b->waiter);
+		wt_text_seat(r, out, b->waiter);
 	else
 		wt_strbuf_addf(out, "%" PRIu32 " ranks", c->waiters);
 	wt_strbuf_adds(out, " waited on ");
-	seat_text(r, out, b->culprit);
+	wt_text_seat(r, out, b->culprit);
 	if (b->leaf < WT_LEAVES)
 		wt_strbuf_addf(out, " because of %s %s", wt_leaves[b->leaf].key,
 			       leaf_title(b->leaf));
@@ -171,7 +171,7 @@ static void culprit_text(const struct wt_report *r, struct wt_strbuf *out, const
 	}
 	if (b->depth > 1) {
 		wt_strbuf_adds(out, ", through ");
-		seat_text(r, out, b->first);
+		wt_text_seat(r, out, b->first);
 	}
 	wt_strbuf_adds(out, "; ");
 	comm_text(r, out, &k->comms[b->comm]);
@@ -208,7 +208,7 @@ static void stragglers_text(const struct wt_report *r, struct wt_strbuf *out)
 		if (!s->persistent)
 			continue;
 		wt_strbuf_adds(out, "  ");
-		seat_text(r, out, s->seat);
+		wt_text_seat(r, out, s->seat);
 		wt_strbuf_addf(
 			out, " is late again and again: in %" PRIu32 " of %" PRIu32 " %s, by ",
 			s->flagged, s->windows, k->windows_are_steps ? "steps" : "operations");
@@ -246,7 +246,7 @@ static void steps_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_adds(out, " waited, ");
 		wt_text_span(out, k->steps[best].wait_ns);
 		wt_strbuf_adds(out, " of it on ");
-		seat_text(r, out, k->steps[best].culprit);
+		wt_text_seat(r, out, k->steps[best].culprit);
 		wt_strbuf_addf(out, ": %s\n", leaf_title(k->steps[best].leaf));
 		below_ns = k->steps[best].all_ns;
 		last = best;
@@ -398,7 +398,7 @@ static void clocks_json(const struct wt_report *r, struct wt_jout *j)
 
 		wt_jout_open(j, NULL, '{');
 		wt_jout_count(j, "rank", r->tl->processes[i].rank);
-		wt_jout_int(j, "pid", r->tl->processes[i].pid);
+		wt_jout_count(j, "pid", r->tl->processes[i].pid);
 		wt_jout_string(j, "state", clock_states[c->state]);
 		wt_jout_count(j, "reference_rank", c->state ? r->tl->processes[c->root].rank : -1);
 		wt_jout_int(j, "offset_ns", c->offset_ns);

@@ -20,12 +20,14 @@
 #define TEXT_MOST      5
 #define NEVIDENCE      3
 #define NAME_COLUMNS   60
-#define WORTH_PCT      1 /* of a step: the leaf counts as being in that step */
+#define WORTH_PCT                                                                                  \
+	1 /* of a step: the leaf counts as being in that step; of a leaf: evidence worth saying */
+#define CAUSES (WT_LEAVES + 1) /* of a wait: a leaf, or WT_LEAVES: not established */
 
 /* Something a leaf's seconds stand on: an operation, a call or a range by name; a device; and how long. */
-enum by { BY_OP, BY_CALL, BY_RANGE, BY_DEVICE, BYS };
+enum by { BY_OP, BY_CALL, BY_RANGE, BY_DEVICE, BY_CULPRIT, BYS };
 struct share_of {
-	uint64_t key; /* leaf << 32 | name or device */
+	uint64_t key; /* leaf << 32 | name, device, or the seat and the leaf that were waited for */
 	int64_t ns;
 };
 struct tally {
@@ -85,6 +87,26 @@ static int32_t range_of(const struct wt_report *r, const struct wt_slice *s)
 			    s->start_ns + (s->end_ns - s->start_ns) / 2, all);
 }
 
+static int cmp_wait(const void *pkey, const void *pw)
+{
+	uint32_t part = *(const uint32_t *)pkey, at = ((const struct wt_rank_wait *)pw)->part;
+
+	return (part > at) - (part < at);
+}
+
+/* Whom a slice of waiting (B3, B4) was for, and what that one did meanwhile. */
+static void add_culprit(struct win *w, const struct wt_slice *s, int64_t ns)
+{
+	const struct wt_ranks *k = w->r->ranks;
+	int32_t part = s->op == UINT32_MAX || !k->nwaits ? -1 : wt_ranks_part_of(k, s->op);
+	uint32_t key = (uint32_t)part;
+	const struct wt_rank_wait *wait =
+		part < 0 ? NULL : bsearch(&key, k->waits, k->nwaits, sizeof(*k->waits), cmp_wait);
+
+	if (wait)
+		tally_add(w, BY_CULPRIT, s->leaf, wait->culprit * CAUSES + wait->leaf, ns);
+}
+
 static void add_slice(struct win *w, const struct wt_ledger_device *d, const struct wt_slice *s,
 		      int64_t ns)
 {
@@ -99,6 +121,8 @@ static void add_slice(struct win *w, const struct wt_ledger_device *d, const str
 	if (s->call >= 0)
 		tally_add(w, BY_CALL, s->leaf, tl->calls[s->call].name, ns);
 	tally_add(w, BY_DEVICE, s->leaf, (uint32_t)(d - w->r->ledger->devices), ns);
+	if (s->leaf == WT_B3 || s->leaf == WT_B4)
+		add_culprit(w, s, ns);
 	range = range_of(w->r, s);
 	if (range >= 0)
 		tally_add(w, BY_RANGE, s->leaf, tl->ranges[range].name, ns);
@@ -209,12 +233,16 @@ static void win_release(struct win *w)
 	}
 }
 
-/* The losses, largest first: what is not computing and has a record or a cause. Returns how many. */
+/*
+ * The losses, largest first: what is known not to be computing. Time without records is none: a device that worked
+ * unseen (E2) or whose records were lost (E1) may have computed all the while, and nothing can be won there. Returns
+ * how many.
+ */
 static int losses(const struct win *w, enum wt_leaf ret[WT_LEAVES])
 {
 	int n = 0;
 
-	for (int i = WT_B1; i < WT_E5; i++) {
+	for (int i = WT_B1; i < WT_E1; i++) {
 		int at = n;
 
 		if (!w->sum.leaves_ns[i])
@@ -245,21 +273,39 @@ static double ceiling(const struct win *w, int64_t loss_ns)
 	return left_ns > 0 ? (double)w->sum.window_ns / (double)left_ns : 0;
 }
 
-static int64_t recompute_ns(const struct win *w)
-{
-	return w->r->axes->phases[WT_PHASE_RECOMPUTE].kernel_ns;
-}
-
-static int64_t kernels_ns(const struct win *w)
+/* What a phase computed, of the whole recording: kernels that wait for other ranks are none of it. */
+static int64_t computed_ns(const struct win *w, int phase)
 {
 	int64_t ns = 0;
 
-	for (int p = 0; p < WT_PHASES; p++)
-		ns += w->r->axes->phases[p].kernel_ns;
+	for (int k = WT_A1; k <= WT_A6; k++)
+		ns += w->r->axes->phases[phase].leaves_ns[k];
 	return ns;
 }
 
 /* ---- JSON ---- */
+
+static void culprits_json(const struct win *w, enum wt_leaf leaf, struct wt_jout *j)
+{
+	const struct tally *t = &w->by[BY_CULPRIT];
+	int n = 0;
+
+	wt_jout_open(j, "culprits", '[');
+	for (size_t i = 0; i < t->n && n < NEVIDENCE; i++) {
+		uint32_t key = (uint32_t)t->rows[i].key;
+
+		if (t->rows[i].key >> 32 != leaf)
+			continue;
+		n++;
+		wt_jout_open(j, NULL, '{');
+		wt_jout_count(j, "rank", w->r->ranks->seats[key / CAUSES].rank);
+		wt_jout_string(j, "leaf",
+			       key % CAUSES < WT_LEAVES ? wt_leaves[key % CAUSES].key : NULL);
+		wt_jout_int(j, "ns", t->rows[i].ns);
+		wt_jout_close(j, '}');
+	}
+	wt_jout_close(j, ']');
+}
 
 static void evidence_json(const struct win *w, enum wt_leaf leaf, enum by by, const char *key,
 			  struct wt_jout *j)
@@ -325,6 +371,7 @@ void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
 		evidence_json(&w, leaves[i], BY_CALL, "calls", j);
 		evidence_json(&w, leaves[i], BY_RANGE, "ranges", j);
 		evidence_json(&w, leaves[i], BY_DEVICE, "devices", j);
+		culprits_json(&w, leaves[i], j);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -345,6 +392,8 @@ static void evidence_text(const struct win *w, enum wt_leaf leaf, enum by by, co
 
 		if (t->rows[i].key >> 32 != leaf || !*text)
 			continue;
+		if (t->rows[i].ns * 100 < w->sum.leaves_ns[leaf] * WORTH_PCT) /* largest first */
+			break;
 		wt_strbuf_adds(out, n++ ? ", " : lead);
 		wt_text_name(out, text, NAME_COLUMNS);
 		wt_strbuf_adds(out, " (");
@@ -370,6 +419,53 @@ static void devices_text(const struct win *w, enum wt_leaf leaf, struct wt_strbu
 	wt_strbuf_adds(out, ": ");
 	wt_text_percent(out, t->rows[most].ns, w->sum.leaves_ns[leaf]);
 	wt_strbuf_adds(out, " of it\n");
+}
+
+static void culprits_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf *out)
+{
+	const struct tally *t = &w->by[BY_CULPRIT];
+	int n = 0;
+
+	for (size_t i = 0; i < t->n && n < NEVIDENCE; i++) {
+		uint32_t key = (uint32_t)t->rows[i].key, cause = key % CAUSES;
+
+		if (t->rows[i].key >> 32 != leaf ||
+		    t->rows[i].ns * 100 < w->sum.leaves_ns[leaf] * WORTH_PCT)
+			continue;
+		wt_strbuf_adds(out, n++ ? ", " : "     for ");
+		wt_text_seat(w->r, out, key / CAUSES);
+		if (cause < WT_LEAVES)
+			wt_strbuf_addf(out, ": %s %s (", wt_leaves[cause].key,
+				       wt_leaves[cause].title);
+		else
+			wt_strbuf_adds(out, ": not established why (");
+		wt_text_percent(out, t->rows[i].ns, w->sum.leaves_ns[leaf]);
+		wt_strbuf_addc(out, ')');
+	}
+	if (n)
+		wt_strbuf_addc(out, '\n');
+}
+
+/* Of waiting, what to do where it was caused, if one cause stands out. */
+static void remedy_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf *out)
+{
+	const struct tally *t = &w->by[BY_CULPRIT];
+	size_t i = 0;
+
+	while (i < t->n && t->rows[i].key >> 32 != leaf)
+		i++;
+	if (i < t->n && t->rows[i].ns * 2 > w->sum.leaves_ns[leaf]) {
+		uint32_t key = (uint32_t)t->rows[i].key, cause = key % CAUSES;
+
+		if (cause < WT_LEAVES && *wt_leaves[cause].remedy) {
+			wt_strbuf_adds(out, "     try, on ");
+			wt_text_seat(w->r, out, key / CAUSES);
+			wt_strbuf_addf(out, ": %s\n", wt_leaves[cause].remedy);
+			return;
+		}
+	}
+	if (*wt_leaves[leaf].remedy)
+		wt_strbuf_addf(out, "     try: %s\n", wt_leaves[leaf].remedy);
 }
 
 static void loss_text(const struct win *w, int rank, enum wt_leaf leaf, struct wt_strbuf *out)
@@ -398,14 +494,15 @@ static void loss_text(const struct win *w, int rank, enum wt_leaf leaf, struct w
 	evidence_text(w, leaf, BY_CALL, "     at ", out);
 	evidence_text(w, leaf, BY_OP, leaf >= WT_D1 ? "     before " : "     in ", out);
 	devices_text(w, leaf, out);
-	if (*wt_leaves[leaf].remedy)
-		wt_strbuf_addf(out, "     try: %s\n", wt_leaves[leaf].remedy);
+	culprits_text(w, leaf, out);
+	remedy_text(w, leaf, out);
 }
 
 static void made_of_text(const struct win *w, struct wt_strbuf *out)
 {
 	const struct wt_account *a = &w->sum;
 	int64_t comm_ns = wt_account_comm_total_ns(a), exposed_ns = wt_account_comm_exposed_ns(a);
+	int64_t all_ns = 0;
 
 	wt_strbuf_adds(out, "  ");
 	wt_text_span(out, a->window_ns / w->windows);
@@ -418,20 +515,44 @@ static void made_of_text(const struct win *w, struct wt_strbuf *out)
 	wt_strbuf_adds(out, " + exposed communication ");
 	wt_text_percent(out, exposed_ns, a->window_ns);
 	wt_strbuf_adds(out, " + exposed copies ");
-	wt_text_percent(out, wt_account_copy_exposed_ns(a) + wt_account_spin_ns(a), a->window_ns);
-	wt_strbuf_adds(out, " + nothing running ");
-	wt_text_percent(out, wt_account_none_ns(a), a->window_ns);
+	wt_text_percent(out, wt_account_copy_exposed_ns(a), a->window_ns);
+	if (wt_account_spin_ns(a)) {
+		wt_strbuf_adds(out, " + spinning ");
+		wt_text_percent(out, wt_account_spin_ns(a), a->window_ns);
+	}
+	wt_strbuf_adds(out, " + idle ");
+	wt_text_percent(out, wt_account_idle_ns(a), a->window_ns);
+	if (wt_account_none_ns(a) > wt_account_idle_ns(a)) {
+		wt_strbuf_adds(out, " + without records ");
+		wt_text_percent(out, wt_account_none_ns(a) - wt_account_idle_ns(a), a->window_ns);
+	}
 	wt_strbuf_addc(out, '\n');
 	if (comm_ns) {
 		wt_strbuf_adds(out, "  of communication, ");
 		wt_text_percent(out, comm_ns - exposed_ns, comm_ns);
 		wt_strbuf_adds(out, " is hidden behind computing\n");
 	}
-	if (recompute_ns(w)) {
-		wt_strbuf_adds(out, "  of kernel time, ");
-		wt_text_percent(out, recompute_ns(w), kernels_ns(w));
+	for (int p = 0; p < WT_PHASES; p++)
+		all_ns += computed_ns(w, p);
+	if (computed_ns(w, WT_PHASE_RECOMPUTE)) {
+		wt_strbuf_adds(out, "  of computing, ");
+		wt_text_percent(out, computed_ns(w, WT_PHASE_RECOMPUTE), all_ns);
 		wt_strbuf_adds(out, " recomputes activations: what more memory, or a smaller "
 				    "model, would save at most\n");
+	}
+}
+
+/* What is not known to be lost: said with what would make it known, and without a gain. */
+static void unseen_text(const struct win *w, struct wt_strbuf *out)
+{
+	for (int i = WT_E1; i < WT_E5; i++) {
+		int64_t ns = w->sum.leaves_ns[i];
+
+		if (ns * 100 < w->sum.window_ns * WORTH_PCT || !ns)
+			continue;
+		wt_strbuf_addf(out, "  not seen: %s %s, ", wt_leaves[i].key, wt_leaves[i].title);
+		wt_text_percent(out, ns, w->sum.window_ns);
+		wt_strbuf_addf(out, "; no gain is claimed for it; try: %s\n", wt_leaves[i].remedy);
 	}
 }
 
@@ -460,8 +581,11 @@ void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_text_heading(r, out, "What to win first");
 		made_of_text(&w, out);
 		for (int i = 0; i < n && i < TEXT_MOST; i++)
-			if (w.sum.leaves_ns[leaves[i]] * 100 >= w.sum.window_ns || !i)
+			if (w.sum.leaves_ns[leaves[i]] * 100 >= w.sum.window_ns * WORTH_PCT)
 				loss_text(&w, i + 1, leaves[i], out);
+		if (!n || w.sum.leaves_ns[leaves[0]] * 100 < w.sum.window_ns * WORTH_PCT)
+			wt_strbuf_adds(out, "  no loss is 1 % or more\n");
+		unseen_text(&w, out);
 		if (wt_account_compute_ns(&w.sum) * 10 >= w.sum.window_ns * 9)
 			kernels_text(&w, out);
 	}

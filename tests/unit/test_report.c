@@ -138,6 +138,10 @@ static void test_own_recording(void **state)
 	    "is outside), 50.0 % computing, 50.0 % without records");
 	has(&text, "3 records lost on rank 1 device 0 stream 7 between +30.000 us and +50.000 us");
 	has(&text, "did not close its trace");
+	/* Half of the time between the records has none: nobody can win it. */
+	has(&text, "not seen: E1 no records: lost or paused, 50.0 %; no gain is claimed for it");
+	assert_null(strstr(json.s, "\"leaf\":\"E1\""));
+	assert_null(strstr(text.s, "1. E1"));
 	wt_strbuf_release(&json);
 	wt_strbuf_release(&text);
 	wt_timeline_free(tl);
