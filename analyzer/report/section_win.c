@@ -188,7 +188,7 @@ static size_t add_steps(struct win *w, int count_only)
 	return n;
 }
 
-/* Between the first and the last record. */
+/* Between the first and the last record; as in the first lines, E5 is outside wherever it lies. */
 static void add_device(struct win *w, const struct wt_ledger_device *d)
 {
 	const struct wt_slices *s = &d->slices;
@@ -199,6 +199,9 @@ static void add_device(struct win *w, const struct wt_ledger_device *d)
 	w0_ns = s->rows[0].start_ns > w0_ns ? s->rows[0].start_ns : w0_ns;
 	w1_ns = s->rows[s->n - 1].end_ns < w1_ns ? s->rows[s->n - 1].end_ns : w1_ns;
 	add_window(w, d, w0_ns, w1_ns);
+	w->sum.window_ns -= w->sum.leaves_ns[WT_E5];
+	w->sum.mask_ns[0] -= w->sum.leaves_ns[WT_E5];
+	w->sum.leaves_ns[WT_E5] = 0;
 }
 
 static int by_share(const void *pa, const void *pb)
