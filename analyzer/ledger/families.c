@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "ledger/pattern_words.h"
 
 #define LONGEST_NAME 2048 /* of a name, what expressions see: template names of megabytes exist */
 #define LATENCY_NS   10000
@@ -20,7 +21,8 @@ struct wt_families {
 	char *text;
 	regex_t *compiled;
 	uint8_t *is_compiled;
-	struct wt_map rows; /* name id -> row + 1, 0 = none */
+	struct wt_pattern_words *words; /* a row each */
+	struct wt_map rows;		/* name id -> row + 1, 0 = none */
 };
 
 static struct wt_families *with_table(const struct wt_family_row *table, int n)
@@ -33,10 +35,13 @@ static struct wt_families *with_table(const struct wt_family_row *table, int n)
 	f->n = n;
 	f->compiled = calloc((size_t)n + 1, sizeof(*f->compiled));
 	f->is_compiled = calloc((size_t)n + 1, 1);
-	if (!f->compiled || !f->is_compiled) {
+	f->words = calloc((size_t)n + 1, sizeof(*f->words));
+	if (!f->compiled || !f->is_compiled || !f->words) {
 		wt_families_free(f);
 		return NULL;
 	}
+	for (int i = 0; table && i < n; i++)
+		wt_pattern_words(table[i].pattern, &f->words[i]);
 	return f;
 }
 
@@ -54,6 +59,7 @@ void wt_families_free(struct wt_families *f)
 			regfree(&f->compiled[i]);
 	free(f->compiled);
 	free(f->is_compiled);
+	free(f->words);
 	wt_map_release(&f->rows);
 	free(f->own);
 	free(f->text);
@@ -159,6 +165,8 @@ static int parse_lines(struct wt_families *f, struct wt_diag *diag)
 				return wt_fail(diag, WT_E_LIMIT, -1, "more than %d lines",
 					       MOST_ROWS);
 			err = read_row(line, number, place, &f->own[f->n], diag);
+			if (!err)
+				wt_pattern_words(f->own[f->n].pattern, &f->words[f->n]);
 			f->n += !err;
 		}
 	}
@@ -202,6 +210,8 @@ static uint32_t match(struct wt_families *f, const char *name)
 	for (int i = 0; i < f->n; i++) {
 		const struct wt_family_row *row = &f->table[i];
 
+		if (!wt_pattern_may_match(&f->words[i], row->pattern, row->icase, name))
+			continue;
 		if (!f->is_compiled[i]) {
 			/* The table is ours and a test compiles every row: failure here is lack of memory. */
 			if (regcomp(&f->compiled[i], row->pattern,
@@ -255,13 +265,16 @@ int wt_family_is_matrix(const struct wt_family_row *row, const char *name)
 					       "gemmk1_",   "cudnn::detail::", "winograd_nonfused",
 					       "naive_conv"};
 
-	for (size_t i = 0; row && i < sizeof(ordinary) / sizeof(ordinary[0]); i++)
+	size_t role = 0;
+
+	while (row && role < sizeof(roles) / sizeof(roles[0]) && strcmp(row->role, roles[role]))
+		role++;
+	if (!row || role == sizeof(roles) / sizeof(roles[0]))
+		return 0;
+	for (size_t i = 0; i < sizeof(ordinary) / sizeof(ordinary[0]); i++)
 		if (strstr(name, ordinary[i]))
 			return 0;
-	for (size_t i = 0; row && i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (!strcmp(row->role, roles[i]))
-			return 1;
-	return 0;
+	return 1;
 }
 
 /* The smaller side of the first "<digits>x<digits>" after `mark`, 0 if there is none. */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See pattern_words.h. Only the outermost level of a pattern is looked at: what stands in groups and classes ends a
+ * run and adds nothing. What is not understood counts as nothing, so a word is always one that must be there.
+ */
+#define _GNU_SOURCE /* strcasestr */
+#include "ledger/pattern_words.h"
+
+#include <string.h>
+
+#define SHORTEST 3u /* shorter words are in most names */
+
+/* Behind the class that starts at p. */
+static const char *behind_class(const char *p)
+{
+	p += p[1] == '^' ? 2 : 1;
+	p += *p == ']';
+	while (*p && *p != ']') {
+		const char *end = NULL;
+
+		if (*p == '[' && (p[1] == ':' || p[1] == '.' || p[1] == '='))
+			end = strchr(p + 2, ']');
+		p = end ? end + 1 : p + 1;
+	}
+	return *p ? p + 1 : p;
+}
+
+/* Behind the group that starts at p. */
+static const char *behind_group(const char *p)
+{
+	int depth = 0;
+
+	while (*p) {
+		if (*p == '\\' && p[1]) {
+			p += 2;
+			continue;
+		}
+		if (*p == '[') {
+			p = behind_class(p);
+			continue;
+		}
+		depth += *p == '(';
+		depth -= *p == ')';
+		p++;
+		if (!depth)
+			break;
+	}
+	return p;
+}
+
+static int is_plain(char c)
+{
+	return c && !strchr("\\[](){}|*+?.^$", c);
+}
+
+/* The longest run of the alternative at p; returns its end. */
+static const char *longest_run(const char *p, const char **ret_run, size_t *ret_n)
+{
+	*ret_n = 0;
+	while (*p && *p != '|') {
+		const char *run = p;
+		size_t n;
+
+		while (is_plain(*p))
+			p++;
+		n = (size_t)(p - run);
+		/* The last one may be absent. */
+		if (n && *p && strchr("*?{", *p))
+			n--;
+		if (n > *ret_n) {
+			*ret_run = run;
+			*ret_n = n;
+		}
+		if (*p == '\\')
+			p += p[1] ? 2 : 1;
+		else if (*p == '[')
+			p = behind_class(p);
+		else if (*p == '(')
+			p = behind_group(p);
+		else if (*p == '{')
+			p += strcspn(p, "}");
+		else if (*p && *p != '|')
+			p++;
+	}
+	return p;
+}
+
+void wt_pattern_words(const char *pattern, struct wt_pattern_words *ret)
+{
+	const char *p = pattern, *run = pattern;
+	size_t n;
+
+	ret->n = 0;
+	for (;; p++) {
+		p = longest_run(p, &run, &n);
+		if (n < SHORTEST || ret->n == WT_PATTERN_ALTERNATIVES ||
+		    run + n - pattern > UINT16_MAX) {
+			ret->n = 0;
+			return;
+		}
+		ret->word[ret->n].at = (uint16_t)(run - pattern);
+		ret->word[ret->n++].n = (uint16_t)n;
+		if (*p != '|')
+			return;
+	}
+}
+
+static int holds(const char *name, const char *word, size_t n, int icase)
+{
+	char copy[128];
+
+	/* The head of a long word will do. */
+	n = n < sizeof(copy) ? n : sizeof(copy) - 1;
+	memcpy(copy, word, n);
+	copy[n] = '\0';
+	return (icase ? strcasestr(name, copy) : strstr(name, copy)) != NULL;
+}
+
+int wt_pattern_may_match(const struct wt_pattern_words *w, const char *pattern, int icase,
+			 const char *name)
+{
+	for (unsigned i = 0; i < w->n; i++)
+		if (holds(name, pattern + w->word[i].at, w->word[i].n, icase))
+			return 1;
+	return !w->n;
+}
