@@ -35,7 +35,7 @@ static void lose(struct splitter *s)
 static int finish_object(struct splitter *s)
 {
 	struct wt_source *src;
-	struct wt_values *v;
+	struct wt_values *v = NULL;
 	int err;
 
 	if (s->too_long) {
@@ -49,6 +49,7 @@ static int finish_object(struct splitter *s)
 	if (err == -WT_E_NOMEM)
 		return err;
 	if (err) {
+		wt_values_free(v);
 		lose(s);
 		return 0;
 	}

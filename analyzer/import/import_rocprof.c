@@ -241,7 +241,8 @@ static int read_tool(struct rocprof *r, uint32_t input)
 		uint32_t list = get(r, r->records, tables[i].key), record;
 
 		while ((record = wt_value_next(r->v, list, &it)))
-			tables[i].add(r, record);
+			if (!wt_value_is_cut(r->v, record))
+				tables[i].add(r, record);
 	}
 	wt_map_release(&r->symbols);
 	wt_map_release(&r->agents);
@@ -252,13 +253,14 @@ static int read_rocprof(struct wt_source *src, struct wt_builder *b, uint32_t in
 			struct wt_diag *diag)
 {
 	struct rocprof r = {.b = b};
-	struct wt_values *v;
+	struct wt_values *v = NULL;
 	struct wt_value_iterator it = {.block = 0};
 	uint32_t tools, tool;
-	int err = wt_values_read_json(&v, src, diag), found = 0, is_list;
+	/* Of a cut file the whole records: the tables of names stand before them in the files there are. */
+	int damage = wt_values_read_json(&v, src, diag), err = 0, found = 0, is_list;
 
-	if (err)
-		return err == -WT_E_NOMEM ? err : -WT_E_FORMAT;
+	if (!v)
+		return damage == -WT_E_NOMEM ? damage : -WT_E_FORMAT;
 	r.v = v;
 	tools = wt_value_get(v, wt_values_root(v), "rocprofiler-sdk-tool");
 	/* A list of processes; older releases wrote one without the list. */
@@ -272,6 +274,8 @@ static int read_rocprof(struct wt_source *src, struct wt_builder *b, uint32_t in
 	wt_values_free(v);
 	if (err)
 		return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	if (!found && damage)
+		return -WT_E_FORMAT;
 	if (!found)
 		return wt_fail(diag, WT_E_FORMAT, 0,
 			       "found JSON of rocprofv3 without buffer records, expected "
@@ -282,7 +286,7 @@ static int read_rocprof(struct wt_source *src, struct wt_builder *b, uint32_t in
 			b,
 			"%s: %llu device records have no usable times: counted, they own no time",
 			wt_source_path(src), (unsigned long long)r.untimed);
-	return 0;
+	return damage;
 }
 
 static int probe_rocprof(const uint8_t *head, size_t n)

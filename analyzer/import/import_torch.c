@@ -5,6 +5,7 @@
  * say what they mean.
  */
 #define _GNU_SOURCE /* memmem */
+#include <stdio.h>
 #include <string.h>
 
 #include "import/importer.h"
@@ -40,6 +41,18 @@ static int probe_torch(const uint8_t *head, size_t n)
 	return is_pickle(head, n) || is_json_dump(head, n);
 }
 
+/* What is missing at the end of a dump are its newest calls, or part of its memory: what is left would mislead. */
+static int refuse_part(struct wt_diag *diag)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text), "%.250s", diag->text);
+	return wt_fail(diag, WT_E_FORMAT, diag->offset,
+		       "%s; part of a dump is not used: it would accuse the rank whose newest "
+		       "calls are missing",
+		       text);
+}
+
 static int read_torch(struct wt_source *src, struct wt_builder *b, uint32_t input,
 		      struct wt_diag *diag)
 {
@@ -50,9 +63,12 @@ static int read_torch(struct wt_source *src, struct wt_builder *b, uint32_t inpu
 	int err = is_pickle(head, n) ? wt_values_read_pickle(&v, src, diag)
 				     : wt_values_read_json(&v, src, diag);
 
-	/* Half a dump would accuse the ranks whose half is missing. */
-	if (err)
-		return err == -WT_E_NOMEM ? err : -WT_E_FORMAT;
+	if (err) {
+		wt_values_free(v);
+		return err == -WT_E_TRUNCATED || err == -WT_E_CORRUPT ? refuse_part(diag)
+		       : err == -WT_E_NOMEM			      ? err
+								      : -WT_E_FORMAT;
+	}
 	root = wt_values_root(v);
 	if (wt_value_get(v, root, "entries") || wt_value_get(v, root, "pg_status"))
 		err = wt_flight_read(v, wt_source_path(src), b, input, diag);

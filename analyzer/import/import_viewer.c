@@ -39,6 +39,7 @@ struct viewer {
 	struct row *rows;
 	size_t nrows, room;
 	uint64_t bad;
+	int is_cut;
 };
 
 static int text_is(const struct wt_values *v, uint32_t id, const char *word)
@@ -167,7 +168,7 @@ static int read_rows(struct viewer *w, uint32_t events)
 		int64_t pid = integer(w, event, "pid");
 		struct row row = {.event = event, .tid = integer(w, event, "tid")};
 
-		if (!text_is(w->v, get(w, event, "ph"), "X") ||
+		if (wt_value_is_cut(w->v, event) || !text_is(w->v, get(w, event, "ph"), "X") ||
 		    !wt_map_get(&w->devices, (uint64_t)pid, &device) ||
 		    !wt_map_get(&w->threads, thread_key(pid, row.tid), &show) ||
 		    show == SHOW_NOTHING)
@@ -332,7 +333,8 @@ static void deliver(struct viewer *w, size_t i)
 	else
 		add_kernel(w, r->event, &op);
 	if (op.kind == KIND_CONTROL) {
-		if (contains_next(w, i))
+		/* What it contained may be what was cut off. */
+		if (contains_next(w, i) || w->is_cut)
 			return;
 		op.kind = WT_OP_KERNEL;
 	}
@@ -343,14 +345,15 @@ static int read_viewer(struct wt_source *src, struct wt_builder *b, uint32_t inp
 		       struct wt_diag *diag)
 {
 	struct viewer w = {.b = b};
-	struct wt_values *v;
+	struct wt_values *v = NULL;
 	uint32_t events;
-	int err = wt_values_read_json(&v, src, diag);
+	/* The names of devices and threads stand before all events: of a cut file, what is there can be told. */
+	int damage = wt_values_read_json(&v, src, diag), err;
 
-	/* Names stand before events, which are sorted by nothing: half a file would be a guess. */
-	if (err)
-		return err == -WT_E_NOMEM ? err : -WT_E_FORMAT;
+	if (!v)
+		return damage == -WT_E_NOMEM ? damage : -WT_E_FORMAT;
 	w.v = v;
+	w.is_cut = damage != 0;
 	events = get(&w, wt_values_root(v), "traceEvents");
 	w.process = wt_builder_process(b, input, /* pid= */ -1);
 	err = read_names(&w, events);
@@ -371,7 +374,9 @@ static int read_viewer(struct wt_source *src, struct wt_builder *b, uint32_t inp
 	wt_map_release(&w.threads);
 	free(w.rows);
 	wt_values_free(v);
-	return err ? wt_fail(diag, WT_E_NOMEM, -1, "out of memory") : 0;
+	if (err)
+		return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	return damage && !w.nrows ? -WT_E_FORMAT : damage;
 }
 
 static int probe_viewer(const uint8_t *head, size_t n)

@@ -113,15 +113,15 @@ int wt_values_slurp(struct wt_source *src, uint8_t **ret, size_t *ret_n, struct 
 	}
 	if (!bytes)
 		return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
-	if (got < 0) {
+	if (got < 0 && diag)
+		*diag = *wt_source_fault(src);
+	if (got < 0 && (int)got != -WT_E_TRUNCATED && (int)got != -WT_E_CORRUPT) {
 		free(bytes);
-		if (diag)
-			*diag = *wt_source_fault(src);
 		return (int)got;
 	}
 	*ret = bytes;
 	*ret_n = n;
-	return 0;
+	return (int)got;
 }
 
 /* ---- asking ---- */
@@ -181,6 +181,11 @@ int wt_value_int(const struct wt_values *v, uint32_t id, int64_t *ret)
 		return 0;
 	*ret = (int64_t)u;
 	return 1;
+}
+
+int wt_value_is_cut(const struct wt_values *v, uint32_t id)
+{
+	return row(v, id)->is_cut;
 }
 
 int wt_value_true(const struct wt_values *v, uint32_t id)

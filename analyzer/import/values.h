@@ -32,7 +32,8 @@ enum wt_value_kind {
 
 /*
  * 0, or -WT_E_FORMAT (no pickle; one that holds objects of classes), -WT_E_TRUNCATED, -WT_E_CORRUPT, -WT_E_LIMIT,
- * -WT_E_NOMEM, with the offset. Nothing is returned then: half a dump is no dump.
+ * -WT_E_NOMEM, with the offset. Nothing is returned then, but for JSON that is cut or damaged (-WT_E_TRUNCATED,
+ * -WT_E_CORRUPT): what stands before, with the lists and maps that were open there (wt_value_is_cut).
  */
 int wt_values_read_pickle(struct wt_values **ret, struct wt_source *src, struct wt_diag *diag);
 int wt_values_read_json(struct wt_values **ret, struct wt_source *src, struct wt_diag *diag);
@@ -42,6 +43,8 @@ uint32_t wt_values_root(const struct wt_values *v);
 enum wt_value_kind wt_value_kind(const struct wt_values *v, uint32_t id);
 /* 1 and *ret if it is an integer (a real without a fraction, or a text of digits, counts) in range; else 0. */
 int wt_value_int(const struct wt_values *v, uint32_t id, int64_t *ret);
+/* 1 for a list or map that the text ends in: what it lacks is not known. */
+int wt_value_is_cut(const struct wt_values *v, uint32_t id);
 int wt_value_true(const struct wt_values *v, uint32_t id);
 /* Bytes, not terminated; NULL and 0 if it is no text. Numbers that came as text have theirs. */
 const char *wt_value_text(const struct wt_values *v, uint32_t id, size_t *ret_n);

@@ -12,6 +12,7 @@ struct wt_value {
 	uint32_t n; /* TEXT: bytes; LIST, MAP: last block */
 	uint8_t kind;
 	uint8_t has_text; /* REAL: at..n is its text */
+	uint8_t is_cut;	  /* LIST, MAP: not read to its end */
 	union {
 		int64_t i;
 		double real;
@@ -39,7 +40,7 @@ uint32_t wt_values_add_int(struct wt_values *v, int64_t i);
 uint32_t wt_values_add_text(struct wt_values *v, size_t at, size_t n);
 /* Appends items to a list or map. 0 or -WT_E_LIMIT. */
 int wt_values_append(struct wt_values *v, uint32_t to, const uint32_t *items, size_t n);
-/* The whole source in memory, *ret_n bytes. */
+/* The whole source in memory, *ret_n bytes; with -WT_E_TRUNCATED and -WT_E_CORRUPT what could be read of it. */
 int wt_values_slurp(struct wt_source *src, uint8_t **ret, size_t *ret_n, struct wt_diag *diag);
 
 #endif

@@ -46,6 +46,15 @@ static int flush(struct reader *r, uint32_t to, const uint32_t *items, size_t *n
 	return err ? refuse(r, WT_E_LIMIT, "more values than the size of the file allows") : 0;
 }
 
+/* The text ends, or ends to make sense, inside this list or map. */
+static int leave_cut(struct reader *r, uint32_t to, const uint32_t *items, size_t n, int rc)
+{
+	if (rc != -WT_E_TRUNCATED && rc != -WT_E_CORRUPT)
+		return rc;
+	r->v->rows[to].is_cut = 1;
+	return wt_values_append(r->v, to, items, n) ? -WT_E_LIMIT : rc;
+}
+
 static int read_list(struct reader *r, int depth, uint32_t list)
 {
 	uint32_t batch[BATCH];
@@ -53,11 +62,12 @@ static int read_list(struct reader *r, int depth, uint32_t list)
 	int rc = wt_json_enter_array(r->js);
 
 	while (!rc && (rc = wt_json_item(r->js)) > 0) {
-		rc = read_value(r, depth + 1, &batch[n++]);
+		rc = read_value(r, depth + 1, &batch[n]);
+		n += batch[n] != 0;
 		if (!rc && n == BATCH)
 			rc = flush(r, list, batch, &n);
 	}
-	return rc ? rc : flush(r, list, batch, &n);
+	return rc ? leave_cut(r, list, batch, n, rc) : flush(r, list, batch, &n);
 }
 
 static int read_map(struct reader *r, int depth, uint32_t map)
@@ -68,12 +78,15 @@ static int read_map(struct reader *r, int depth, uint32_t map)
 	int rc = wt_json_enter_object(r->js);
 
 	while (!rc && (rc = wt_json_key(r->js, &key)) > 0) {
-		rc = keep_text(r, key, WT_VALUE_TEXT, &batch[n++]);
-		rc = rc ? rc : read_value(r, depth + 1, &batch[n++]);
+		rc = keep_text(r, key, WT_VALUE_TEXT, &batch[n]);
+		if (rc)
+			break;
+		rc = read_value(r, depth + 1, &batch[n + 1]);
+		n += batch[n + 1] ? 2 : 0;
 		if (!rc && n == BATCH)
 			rc = flush(r, map, batch, &n);
 	}
-	return rc ? rc : flush(r, map, batch, &n);
+	return rc ? leave_cut(r, map, batch, n, rc) : flush(r, map, batch, &n);
 }
 
 static int read_value(struct reader *r, int depth, uint32_t *ret)
@@ -132,16 +145,26 @@ int wt_values_read_json(struct wt_values **ret, struct wt_source *src, struct wt
 	struct reader r = {.diag = diag};
 	uint8_t *bytes = NULL;
 	size_t n = 0;
-	int err = wt_values_slurp(src, &bytes, &n, diag);
+	struct wt_diag fault = {.offset = -1};
+	int err = wt_values_slurp(src, &bytes, &n, &fault), rc;
 
-	if (err)
+	if (err && !bytes) {
+		if (diag)
+			*diag = fault;
 		return err;
-	err = read_text(&r, bytes, n);
+	}
+	rc = read_text(&r, bytes, n);
 	free(bytes);
-	if (err) {
+	/* Damage of the file is the cause, what the text lacks the effect. */
+	if (err && diag)
+		*diag = fault;
+	else if (rc && diag && wt_source_is_gzip(src))
+		diag->offset = wt_source_disk_offset(src);
+	err = rc && rc != -WT_E_TRUNCATED && rc != -WT_E_CORRUPT ? rc : err ? err : rc;
+	if (err && ((err != -WT_E_TRUNCATED && err != -WT_E_CORRUPT) || !r.v->root)) {
 		wt_values_free(r.v);
 		return err;
 	}
 	*ret = r.v;
-	return 0;
+	return err;
 }

@@ -533,6 +533,7 @@ int wt_values_read_pickle(struct wt_values **ret, struct wt_source *src, struct 
 		    : wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
 
 	if (err) {
+		free(bytes);
 		free(m);
 		return err;
 	}

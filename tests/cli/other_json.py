@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from decimal import ROUND_HALF_UP, Decimal
 
 binary, public = os.path.realpath(sys.argv[1]), sys.argv[2]
@@ -143,10 +144,52 @@ bad = dict(
 r, err = report("rocprof bad.json", {"rocprofiler-sdk-tool": [bad]})
 check(r and sum(k["sum_ns"] for k in r["kernels"]) == spans[0][0][1] - spans[0][0][0], f"rocprof bad rows: {err}")
 
+
+
+def whole(text, key):
+    """The items of the list of that key which are whole in a text that is cut."""
+    at, items, decoder = text.index('"' + key + '": [') + len(key) + 5, [], json.JSONDecoder(parse_float=str)
+    while text[at : at + 1] == "{":
+        try:
+            item, at = decoder.raw_decode(text, at)
+        except ValueError:
+            break
+        items.append(item)
+        at += 2
+    return items
+
+
+def by_gpu(records):
+    out = {}
+    for d in records:
+        gpu = d["dispatch_info"]["agent_id"]["handle"] - 700
+        out.setdefault(gpu, []).append((d["start_timestamp"], d["end_timestamp"]))
+    return out
+
+
+text = json.dumps({"rocprofiler-sdk-tool": [tool]})
+first, last = text.index('"kernel_dispatch"'), text.index('"memory_copy"')
+for i in range(25):
+    data = text[: first + 600 + (last - first - 600) * i // 25]
+    for kind in ("plain", "gzip"):
+        packed = gzip.compress(text.encode(), 6)
+        if kind == "gzip" and i % 5:
+            continue
+        if kind == "gzip":  # the text that a cut member gives is found out by inflating it
+            packed = packed[: len(packed) * (40 + 2 * i) // 100]
+            data = zlib.decompressobj(31).decompress(packed).decode()
+            if len(data) < first + 600:
+                continue
+        r, err = report("rocprof cut.json", packed if kind == "gzip" else data.encode(), 3)
+        want = rows(by_gpu(whole(data, "kernel_dispatch")))
+        check(r and [g for g in got(r) if g[1]] == want, f"rocprof cut {kind} {i}: {got(r) if r else r}, expected {want}")
+        check(r and r["inputs"][0]["damaged"] and "rocprof cut.json" in err, f"rocprof cut {kind} {i}: not said: {err}")
+report("rocprof cut early.json", text[: text.index('"kernel_symbols"')].encode(), 1)
+
 # ---- XProf's trace viewer
 
 
-def viewer_spans(document):
+def viewer_spans(document, cut=False):
     """Leaves of 'XLA Ops' (control flow around others left out, copies too), and of GPU streams, per device."""
     ns = lambda t: int((Decimal(t) * 1000).to_integral_value(ROUND_HALF_UP))
     device, thread, lines = {}, {}, {}
@@ -168,7 +211,7 @@ def viewer_spans(document):
         for i, (start, end, e) in enumerate(line):
             category = (e.get("args") or {}).get("hlo_category")
             inside = i + 1 < len(line) and line[i + 1][0] < -end and -line[i + 1][1] <= -end
-            if category in ("while", "conditional", "call", "async-call") and inside:
+            if category in ("while", "conditional", "call", "async-call") and (inside or cut):
                 continue
             if (
                 category in ("copy-start", "copy-done", "infeed", "outfeed")
@@ -245,8 +288,13 @@ check(
     r and any(d["comm_total_ns"] > 0 for d in r["devices"]) and any(".xplane.pb" in n for n in r["notes"]),
     "viewer: no all-reduce, or no word of the source",
 )
-r, err = report("viewer cut.json", text.encode()[: len(text) // 2], 1)
-check(r is None and "viewer cut.json" in err, f"viewer cut: {err}")
+for percent in range(20, 100, 4):
+    part = text[: len(text) * percent // 100]
+    r, err = report("viewer cut.json", part.encode(), 3)
+    want = rows(viewer_spans({"traceEvents": whole(part, "traceEvents")}, cut=True))
+    check(r and got(r) == want, f"viewer cut at {percent} %: {got(r) if r else r}, expected {want}")
+    check(r and r["inputs"][0]["damaged"] and "viewer cut.json" in err, f"viewer cut at {percent} %: {err}")
+report("viewer cut early.json", text[:300].encode(), 1)
 for name in ("t001", "t003"):
     path = os.path.join(public, name + ".json.gz")
     if not os.path.exists(path):

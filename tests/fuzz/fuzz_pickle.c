@@ -22,7 +22,9 @@ static struct wt_values *read_values(const uint8_t *data, size_t n, int json)
 		abort();
 	rc = json ? wt_values_read_json(&v, src, &diag) : wt_values_read_pickle(&v, src, &diag);
 	wt_source_close(src);
-	if ((rc != 0) != (v == NULL) || (rc && !diag.text[0]))
+	if ((rc && !diag.text[0]) || (!rc && !v) || (v && rc && !json))
+		abort();
+	if (v && rc && !wt_value_is_cut(v, wt_values_root(v)))
 		abort();
 	return v;
 }
