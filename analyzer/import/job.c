@@ -71,14 +71,21 @@ static int is_trace(const char *path, const char *name)
 	return known;
 }
 
-static int add_folder(struct wt_job *job, const char *path, struct wt_diag *diag)
+static int is_folder(const char *path, const char *name)
+{
+	struct stat st;
+
+	return name[0] != '.' && !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* The traces in a folder or, with `folders`, in the folders in it. 0, -WT_E_NOMEM, or -WT_E_IO (errno says why). */
+static int list_folder(struct wt_job *job, const char *path, int folders)
 {
 	struct dirent **names = NULL;
 	int n = scandir(path, &names, NULL, versionsort), rc = 0;
-	size_t before = job->n;
 
 	if (n < 0)
-		return wt_fail(diag, WT_E_IO, -1, "cannot list the folder: %s", strerror(errno));
+		return -WT_E_IO;
 	for (int i = 0; i < n; i++) {
 		size_t room = strlen(path) + strlen(names[i]->d_name) + 2;
 		char *file = malloc(room);
@@ -87,17 +94,33 @@ static int add_folder(struct wt_job *job, const char *path, struct wt_diag *diag
 		if (!rc) {
 			snprintf(file, room, "%s%s%s", path, ends_with(path, "/") ? "" : "/",
 				 names[i]->d_name);
-			if (is_trace(file, names[i]->d_name))
+			if (folders && is_folder(file, names[i]->d_name))
+				rc = list_folder(job, file, 0) == -WT_E_NOMEM ? -WT_E_NOMEM : 0;
+			else if (!folders && is_trace(file, names[i]->d_name))
 				rc = add_file(job, file);
 		}
 		free(file);
 		free(names[i]);
 	}
 	free(names);
+	return rc;
+}
+
+/* A folder a rank is usual; those beside traces are more likely other runs. */
+static int add_folder(struct wt_job *job, const char *path, struct wt_diag *diag)
+{
+	size_t before = job->n;
+	int rc = list_folder(job, path, 0);
+
 	if (!rc && job->n == before)
-		return wt_fail(diag, WT_E_NOENT, -1,
-			       "no trace in this folder; expected files of: %s",
-			       wt_importer_formats());
+		rc = list_folder(job, path, 1);
+	if (rc == -WT_E_IO)
+		return wt_fail(diag, WT_E_IO, -1, "cannot list the folder: %s", strerror(errno));
+	if (!rc && job->n == before)
+		return wt_fail(
+			diag, WT_E_NOENT, -1,
+			"no trace in this folder, nor in the folders in it; expected files of: %s",
+			wt_importer_formats());
 	return rc ? wt_fail(diag, WT_E_NOMEM, -1, "out of memory") : 0;
 }
 

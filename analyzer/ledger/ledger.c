@@ -168,7 +168,11 @@ static int kernel_stats(const struct wt_timeline *tl, uint16_t device, int64_t w
 				op->end_ns - (op->start_ns > reach_ns ? op->start_ns : reach_ns);
 			reach_ns = op->end_ns;
 		}
-		ret->same_stream_overlaps += l->seen && op->start_ns < l->end_ns;
+		if (l->seen && op->start_ns < l->end_ns) {
+			ret->same_stream_overlaps++;
+			ret->same_stream_overlap_ns +=
+				(op->end_ns < l->end_ns ? op->end_ns : l->end_ns) - op->start_ns;
+		}
 		if (!l->seen || op->end_ns > l->end_ns)
 			l->end_ns = op->end_ns;
 		l->seen = 1;

@@ -84,6 +84,7 @@ struct wt_account {
 struct wt_kernel_stats { /* kernel records only, collectives' kernels included */
 	uint64_t count, without_launch, same_stream_overlaps;
 	int64_t union_ns, sum_ns;
+	int64_t same_stream_overlap_ns; /* of sum_ns, what lies under an earlier kernel of the same stream */
 };
 struct wt_ledger_device {
 	uint16_t device;

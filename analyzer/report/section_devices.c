@@ -59,6 +59,7 @@ void wt_devices_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "sum_ns", l->kernels.sum_ns);
 		wt_jout_uint(j, "without_launch", l->kernels.without_launch);
 		wt_jout_uint(j, "same_stream_overlaps", l->kernels.same_stream_overlaps);
+		wt_jout_int(j, "same_stream_overlap_ns", l->kernels.same_stream_overlap_ns);
 		wt_jout_close(j, '}');
 		wt_jout_open(j, "leaves_ns", '{');
 		for (int k = 0; k < WT_LEAVES; k++)

@@ -52,7 +52,9 @@ static int note_processes(struct wt_report *r)
 		for (size_t k = 0; k < i && p->rank >= 0; k++) {
 			const struct wt_process *q = &tl->processes[k];
 
+			/* Of other tools' files this has been said when they were read. */
 			if (q->rank == p->rank && q->input != p->input && q->world == p->world &&
+			    (p->level >= 0 || q->level >= 0) &&
 			    !note(r, "%s and %s both say they are rank %d",
 				  input_path(tl, q->input), input_path(tl, p->input), p->rank))
 				return -1;
@@ -138,6 +140,7 @@ static int note_devices(struct wt_report *r)
 	const struct wt_timeline *tl = r->tl;
 	static const uint8_t unknown[16];
 	uint64_t overlaps = 0;
+	int64_t overlap_ns = 0, sum_ns = 0;
 	int anonymous = 0;
 
 	if (!r->ledger->ndevices && !note(r, "no device records: nothing to account for"))
@@ -146,6 +149,8 @@ static int note_devices(struct wt_report *r)
 		const struct wt_device *dev = &tl->devices[r->ledger->devices[d].device];
 
 		overlaps += r->ledger->devices[d].kernels.same_stream_overlaps;
+		overlap_ns += r->ledger->devices[d].kernels.same_stream_overlap_ns;
+		sum_ns += r->ledger->devices[d].kernels.sum_ns;
 		anonymous += !memcmp(dev->uuid, unknown, 16);
 		if (dev->shared) {
 			struct wt_strbuf *n = note(r, "shared with an unobserved process: ");
@@ -163,8 +168,10 @@ static int note_devices(struct wt_report *r)
 	    !note(r,
 		  "%" PRIu64
 		  " kernels start before the one before them on the same stream ends (dependent "
-		  "launches); busy time counts every nanosecond once",
-		  overlaps))
+		  "launches, or durations that overrun): %.1f %% of the sum of kernel times, "
+		  "%" PRId64
+		  " ns, lies under another kernel; busy time counts every nanosecond once",
+		  overlaps, sum_ns ? 100.0 * (double)overlap_ns / (double)sum_ns : 0.0, overlap_ns))
 		return -1;
 	if (r->ambiguous &&
 	    !note(r,

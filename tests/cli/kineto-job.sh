@@ -37,11 +37,26 @@ for name in ("folder.out", "pattern.out"):
     assert any("8 of 12 ranks are not among the files: 3-9, 11" in n for n in r["notes"]), r["notes"]
 assert [i["rank"] for i in json.load(open("folder.out"))["inputs"]] == [0, 1, 2, 10]
 PY
+# A folder a rank; beside traces, and deeper, folders are not looked into.
+mkdir -p nest/r0/deep nest/r1 nest/.hidden empty/a/b
+cp job/rank0.json.gz nest/r0/t.json.gz
+cp job/rank1.json nest/r1/t.json
+cp job/rank2.json.gz nest/r0/deep/t.json.gz
+cp job/rank2.json.gz nest/.hidden/t.json.gz
+cp job/rank2.json.gz empty/a/b/t.json.gz
+ranks() { python3 -c 'import json; print(*sorted(d["rank"] for d in json.load(open("out"))["devices"]))'; }
+"$bin" report --json nest >out 2>err || fail "folders in a folder: exit $? $(cat err)"
+[ "$(ranks)" = "0 1" ] || fail "folders in a folder: ranks $(ranks)"
+cp job/rank10.json.gz nest/top.json.gz
+"$bin" report --json nest >out 2>err || fail "traces beside folders: exit $? $(cat err)"
+[ "$(ranks)" = 10 ] || fail "traces beside folders: ranks $(ranks)"
+"$bin" report --json empty >out 2>err
+[ $? = 1 ] && grep -q 'nor in the folders in it' err || fail "two levels down: $(cat err)"
 # Two files of one rank, and one that is no trace.
 cp job/rank2.json.gz job/again.json.gz
 echo text >job/notes.txt
 "$bin" report --json job >out 2>err || fail "two claims: exit $?"
-grep -q 'rank 2 is claimed by two files, job/again.json.gz and job/rank2.json.gz' out || fail "two claims on rank 2 are not said"
+python3 -c 'import json; n = [x for x in json.load(open("out"))["notes"] if "again.json" in x and "rank 2" in x]; print(n); assert len(n) == 1 and n[0].startswith("rank 2 is claimed by two files, job/again.json.gz and job/rank2.json.gz"), n' >err 2>&1 || fail "two claims on rank 2 are not said once: $(cat err)"
 "$bin" report --json job/rank0.json.gz job/notes.txt >out 2>err
 [ $? = 3 ] && grep -q notes.txt err || fail "a bad file beside a good one: $(cat err)"
 "$bin" report --json 'job/nothing*' >out 2>err

@@ -311,6 +311,7 @@ static void test_same_stream_overlap(void **state)
 	struct wt_ledger *l = ledger_of(&s, &plain, &tl);
 
 	assert_int_equal(l->devices[0].kernels.same_stream_overlaps, 2);
+	assert_int_equal(l->devices[0].kernels.same_stream_overlap_ns, 20 * UNIT_NS);
 	assert_int_equal(l->devices[0].account.crowded_ns, 20 * UNIT_NS);
 	wt_ledger_free(l);
 	wt_timeline_free(tl);
