@@ -150,6 +150,8 @@ enum sim_fault_kind {
 	SIM_FAULT_ZEROED /* 1: the a-th kernel record has no times */
 };
 
+enum sim_graph_object { SIM_OBJECT_GRAPH, SIM_OBJECT_EXEC, SIM_OBJECT_NODE };
+
 struct sim_export {
 	uint32_t version; /* SIM_EXPORT_VERSION */
 	uint32_t bytes;	  /* sizeof this struct in the driver that gave it */
@@ -189,6 +191,8 @@ struct sim_export {
 	void (*set_watch)(const struct sim_watch *watch);
 	/* 1 in a forked child of the process that initialised: its locks may be held by threads that do not exist. */
 	int (*forked)(void);
+	/* The number of a graph, an executable or a node, as records have it; 0: the handle is none. */
+	uint64_t (*graph_id)(enum sim_graph_object what, const void *handle);
 };
 
 #endif

@@ -364,6 +364,7 @@ void drv_hold_run(void);
 CUresult drv_task_kernel(struct drv_task *t, const CUDA_KERNEL_NODE_PARAMS_v2 *p);
 CUresult drv_task_node(struct drv_task *t, const CUgraphNodeParams *p);
 /* ---- drv_exec.c ---- */
+uint32_t drv_exec_id(const void *handle); /* 0: it is none */
 CUresult drv_exec_set(CUgraphExec e, CUgraphNode n, const struct drv_task *t);
 /* ---- drv_copy.c ---- */
 CUresult drv_task_memset(struct drv_task *t, const CUDA_MEMSET_NODE_PARAMS_v1 *p);

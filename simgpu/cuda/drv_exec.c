@@ -249,6 +249,11 @@ CUresult sim_cuGraphExecGetFlags(CUgraphExec e, cuuint64_t *flags)
 	return CUDA_SUCCESS;
 }
 
+uint32_t drv_exec_id(const void *handle)
+{
+	return drv_is(handle, DRV_EXEC) ? ((CUgraphExec)(uintptr_t)handle)->id : 0;
+}
+
 static struct exec_node *node_of(CUgraphExec e, CUgraphNode n)
 {
 	if (!drv_is(e, DRV_EXEC) || !drv_is(n, DRV_NODE))

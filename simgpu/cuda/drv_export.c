@@ -58,6 +58,18 @@ static CUresult context_id(CUcontext ctx, uint32_t *ret)
 	return CUDA_SUCCESS;
 }
 
+static uint64_t graph_id(enum sim_graph_object what, const void *handle)
+{
+	switch (what) {
+	case SIM_OBJECT_GRAPH:
+		return drv_is(handle, DRV_GRAPH) ? ((CUgraph)(uintptr_t)handle)->id : 0;
+	case SIM_OBJECT_NODE:
+		return drv_is(handle, DRV_NODE) ? ((CUgraphNode)(uintptr_t)handle)->id : 0;
+	default:
+		return drv_exec_id(handle);
+	}
+}
+
 static CUresult stream_id(CUcontext ctx, CUstream stream, uint32_t *ret)
 {
 	struct CUstream_st *s;
@@ -153,6 +165,7 @@ const void *drv_export_table(void)
 		.fault = fault,
 		.set_watch = set_watch,
 		.forked = forked,
+		.graph_id = graph_id,
 	};
 
 	return &table;

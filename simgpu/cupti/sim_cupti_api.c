@@ -275,6 +275,54 @@ CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, uint32_t *strea
 	return cuptiGetStreamIdEx(context, stream, 0, streamId);
 }
 
+static CUptiResult graph_id(enum sim_graph_object what, const void *handle, uint64_t *ret)
+{
+	const struct sim_export *sim = cupti_sim();
+
+	if (!sim)
+		return CUPTI_ERROR_NOT_INITIALIZED;
+	*ret = handle ? sim->graph_id(what, handle) : 0;
+	return *ret ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+/* XLA hands it an executable, cast: from before there was a call for those. */
+CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t *pId)
+{
+	uint64_t id = 0;
+	CUptiResult rc;
+
+	if (!pId)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	rc = graph_id(SIM_OBJECT_GRAPH, graph, &id);
+	if (rc == CUPTI_ERROR_INVALID_PARAMETER)
+		rc = graph_id(SIM_OBJECT_EXEC, graph, &id);
+	if (rc == CUPTI_SUCCESS)
+		*pId = (uint32_t)id;
+	return rc;
+}
+
+CUptiResult cuptiGetGraphExecId(CUgraphExec graphExec, uint32_t *pId)
+{
+	uint64_t id = 0;
+	CUptiResult rc =
+		pId ? graph_id(SIM_OBJECT_EXEC, graphExec, &id) : CUPTI_ERROR_INVALID_PARAMETER;
+
+	if (rc == CUPTI_SUCCESS)
+		*pId = (uint32_t)id;
+	return rc;
+}
+
+CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t *nodeId)
+{
+	uint64_t id = 0;
+	CUptiResult rc =
+		nodeId ? graph_id(SIM_OBJECT_NODE, node, &id) : CUPTI_ERROR_INVALID_PARAMETER;
+
+	if (rc == CUPTI_SUCCESS)
+		*nodeId = id;
+	return rc;
+}
+
 int cupti_system_thread_ids(void)
 {
 	return __atomic_load_n(&thread_id_type, __ATOMIC_RELAXED) ==

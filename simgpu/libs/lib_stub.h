@@ -11,7 +11,7 @@
 /* A handle for somebody who will only hand it back: distinct, never NULL, zeroes behind it. */
 void *sim_lib_dummy(void);
 
-/* NAMEGetProperty: libraryPropertyType 0, 1, 2 is the major, minor and patch level of major * 10000 + minor * 100 + patch. */
+/* NAMEGetProperty: part 0, 1, 2 is the major, minor and patch level of major * 10000 + minor * 100 + patch. */
 #define SIM_GET_PROPERTY(name, version, bad)                                                       \
 	SIM_API int name(int type, int *value)                                                     \
 	{                                                                                          \

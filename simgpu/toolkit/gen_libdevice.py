@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes libdevice.10.bc as a module of LLVM bitcode with nothing in it: kernels on simgpu compute nothing, so the
-functions it would bring stay undefined. Format: https://llvm.org/docs/BitCodeFormat.html
+functions it would bring stay undefined. Format: LLVM Bitcode File Format,
+in the documents of LLVM.
 
 usage: gen_libdevice.py FILE
 """

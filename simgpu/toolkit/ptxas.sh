@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# ptxas for whoever compiles for simgpu without a toolkit: the simulated driver loads PTX as it is, so that to assemble is
-# to copy. Answers what XLA asks before: the version, and by an impossible one the newest PTX that is understood.
+# ptxas for whoever compiles for simgpu without a toolkit: the simulated driver loads PTX as it is, so that to assemble
+# is to copy. Answers what XLA asks before: the version, and by an impossible one the newest PTX that is understood.
 out=elf.o in=
 while [ $# -gt 0 ]; do
 	case $1 in

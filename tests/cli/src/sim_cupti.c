@@ -137,6 +137,24 @@ static uint64_t shifted_clock(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec + shift;
 }
 
+/* Graphs and executables have numbers of their own; a node's begins with its graph's. */
+static void graph_ids(cudaGraph_t graph, cudaGraphExec_t exec)
+{
+	cudaGraphNode_t nodes[2];
+	uint32_t g = 0, e = 0, as_xla_asks = 0;
+	uint64_t n = 0;
+	size_t count = 2;
+
+	OK(cudaGraphGetNodes(graph, nodes, &count));
+	OK(cuptiGetGraphId(graph, &g));
+	OK(cuptiGetGraphExecId(exec, &e));
+	OK(cuptiGetGraphId((CUgraph)exec, &as_xla_asks));
+	OK(cuptiGetGraphNodeId(nodes[1], &n));
+	CHECK(g && e && g != e && as_xla_asks == e && n >> 32 == g && (n & UINT32_MAX) == 2);
+	CHECK(cuptiGetGraphExecId((CUgraphExec)graph, &e) == CUPTI_ERROR_INVALID_PARAMETER);
+	CHECK(cuptiGetGraphNodeId(NULL, &n) == CUPTI_ERROR_INVALID_PARAMETER);
+}
+
 static void work(int rounds)
 {
 	dim3 grid = {7, 5, 3}, block = {64, 2, 1};
@@ -154,6 +172,7 @@ static void work(int rounds)
 	OK(cudaMemsetAsync(d, 1, 128, s[0]));
 	OK(cudaStreamEndCapture(s[0], &graph));
 	OK(cudaGraphInstantiate(&exec, graph, 0));
+	graph_ids(graph, exec);
 	for (int i = 0; i < rounds; i++) {
 		OK(cudaMemcpyAsync(d, host, sizeof(host), cudaMemcpyHostToDevice, s[i & 1]));
 		OK(cudaLaunchKernel(short_kernel, grid, block, NULL, 100, s[i & 1]));
