@@ -20,9 +20,8 @@ const char *const wt_phase_names[WT_PHASES] = {
 	[WT_PHASE_MIXED] = "mixed",
 };
 const char *const wt_step_source_names[] = {
-	[WT_STEPS_MARKED] = "marked",
-	[WT_STEPS_NAMED] = "named",
-	[WT_STEPS_OPTIMIZER] = "optimizer",
+	[WT_STEPS_MARKED] = "marked",	    [WT_STEPS_NAMED] = "named",
+	[WT_STEPS_OPTIMIZER] = "optimizer", [WT_STEPS_GRAPH] = "graph",
 	[WT_STEPS_PERIOD] = "period",
 };
 

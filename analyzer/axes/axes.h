@@ -35,6 +35,7 @@ enum wt_step_source {
 	WT_STEPS_MARKED,    /* ranges that the job marked as steps */
 	WT_STEPS_NAMED,	    /* ranges whose name says so: ProfilerStep#3 */
 	WT_STEPS_OPTIMIZER, /* a step ends with the optimizer's last kernel */
+	WT_STEPS_GRAPH,	    /* a step begins with the launch of the same executable graph */
 	WT_STEPS_PERIOD,    /* the sequence of kernels repeats */
 };
 extern const char *const wt_step_source_names[];

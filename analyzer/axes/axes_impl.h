@@ -40,6 +40,9 @@ int wt_recompute_find(struct wt_axes *a, const struct wt_launches *l, size_t fro
 int wt_steps_of(struct wt_axes *a, const struct wt_launches *l);
 /* period.c: rows at which the sequence of kernels begins anew; *ret_n of them (0: it does not repeat). */
 int wt_period_find(const struct wt_launches *l, size_t **ret_rows, size_t *ret_n);
+/* replays.c: rows at which a step begins with the launch of a graph; *ret_n of them (0: graphs are not what it does). */
+int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, size_t **ret_rows,
+		    size_t *ret_n);
 /* modules.c */
 int wt_modules_find(struct wt_axes *a);
 /* PREFILL, DECODE, MIXED or UNKNOWN of an engine's step, by its name. */

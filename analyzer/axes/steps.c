@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a process. What begins and ends one is said by the job (marked ranges), by a name (ProfilerStep#3), by the
- * optimizer's last kernel, or by the sequence of kernels repeating; the first of these that is there decides.
+ * optimizer's last kernel, by the launch of the graph that does the work, or by the sequence of kernels repeating; the
+ * first of these that is there decides.
  *
  * Each gives spans of host time. A span's operations are those launched in it; its window on a device goes from the end
  * of what was launched before it to the end of what was launched in it. Where marks leave time between steps, what is
@@ -95,8 +96,9 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 	return 0;
 }
 
-/* Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last is partial. */
-static int from_rows(const struct wt_launches *l, const size_t *borders, size_t n,
+/* Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last is partial. The
+ * window of the first whole one holds what came before it on the device: where that is `startup`, it is partial too. */
+static int from_rows(const struct wt_launches *l, const size_t *borders, size_t n, int startup,
 		     struct spans *ret)
 {
 	ret->rows = malloc((n + 2) * sizeof(*ret->rows));
@@ -111,7 +113,7 @@ static int from_rows(const struct wt_launches *l, const size_t *borders, size_t 
 			.start_ns = l->rows[from].at_ns,
 			.end_ns = to < l->n ? l->rows[to].at_ns : INT64_MAX,
 			.number = (int64_t)ret->n,
-			.partial = !i || i == n,
+			.partial = i <= (size_t)startup || i == n,
 		};
 		ret->n++;
 	}
@@ -129,19 +131,22 @@ static int from_optimizer(const struct wt_axes *a, const struct wt_launches *l, 
 		return -WT_E_NOMEM;
 	while ((at = wt_launches_cluster(a, l, at)))
 		borders[n++] = at;
-	err = n > 1 ? from_rows(l, borders, n, ret) : 0;
+	err = n > 1 ? from_rows(l, borders, n, 0, ret) : 0;
 	free(borders);
 	return err;
 }
 
-static int from_period(const struct wt_launches *l, struct spans *ret)
+static int from_repeats(const struct wt_axes *a, const struct wt_launches *l,
+			enum wt_step_source source, struct spans *ret)
 {
 	size_t *borders = NULL, n = 0;
-	int err = wt_period_find(l, &borders, &n);
+	int err = source == WT_STEPS_GRAPH ? wt_replays_find(a, l, &borders, &n)
+					   : wt_period_find(l, &borders, &n);
 
 	ret->n = 0;
-	if (!err && n > 2) /* two whole ones */
-		err = from_rows(l, borders, n, ret);
+	/* Two whole ones. A graph is launched when it has been compiled, which its first launch waits for. */
+	if (!err && n > 2)
+		err = from_rows(l, borders, n, source == WT_STEPS_GRAPH, ret);
 	free(borders);
 	return err;
 }
@@ -162,9 +167,13 @@ static int find_spans(const struct wt_axes *a, const struct wt_launches *l, stru
 		err = from_optimizer(a, l, ret);
 	}
 	if (!err && !ret->n) {
+		ret->source = WT_STEPS_GRAPH;
+		err = from_repeats(a, l, WT_STEPS_GRAPH, ret);
+	}
+	if (!err && !ret->n) {
 		ret->source = WT_STEPS_PERIOD;
 		ret->grade = 1;
-		err = from_period(l, ret);
+		err = from_repeats(a, l, WT_STEPS_PERIOD, ret);
 	}
 	return err;
 }

@@ -13,6 +13,7 @@ import bisect
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -61,7 +62,7 @@ def clip(iv, w0, w1):
 def state(op):
     if op["kind"] in ("memcpy", "memset"):
         return "copy"
-    if "ncclDevKernel" in op["name"] or "ncclKernel" in op["name"]:
+    if re.search("ncclDevKernel|ncclKernel|^all_reduce(_start)?_fusion", op["name"]):
         return "comm"
     if "spin_kernel" in op["name"]:
         return "spin"

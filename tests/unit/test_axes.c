@@ -305,6 +305,87 @@ static void test_period(void **state)
 	close_scene(&s);
 }
 
+/* One graph launch; each letter a kernel of it. */
+static void replay(struct scene *s, const char *nodes)
+{
+	struct wt_call c = {.start_ns = s->host_ns,
+			    .end_ns = s->host_ns + 5,
+			    .name = wt_builder_cstring(s->b, "cuGraphLaunch"),
+			    .correlation = ++s->correlation,
+			    .thread = wt_builder_thread(s->b, s->process, 1),
+			    .stream = UINT32_MAX,
+			    .parent = -1,
+			    .process = s->process,
+			    .kind = WT_CALL_GRAPH_LAUNCH};
+
+	wt_builder_call(s->b, &c);
+	for (; *nodes; nodes++) {
+		struct wt_op op = {.start_ns = s->device_ns,
+				   .end_ns = s->device_ns + 100,
+				   .name = wt_builder_string(s->b, nodes, 1),
+				   .correlation = s->correlation,
+				   .stream = s->stream,
+				   .device = s->device,
+				   .process = s->process,
+				   .kind = WT_OP_KERNEL,
+				   .flags = WT_OP_GRAPH_NODE,
+				   .call = -1,
+				   .collective = -1};
+
+		wt_builder_op(s->b, &op);
+		s->device_ns += 100;
+		s->nops++;
+	}
+	s->host_ns += 10;
+}
+
+/* A step is a small graph, a large one and two kernels; before them a graph of another kind and autotuning. */
+static void test_graphs(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int i = 0; i < 50; i++)
+		kernel(&s, 1, i & 1 ? "DelayKernel" : "candidate", (unsigned)i);
+	replay(&s, "xyz");
+	for (int n = 0; n < 5; n++) {
+		replay(&s, "ab");
+		kernel(&s, 1, n & 1 ? "odd" : "even", 1);
+		replay(&s, n & 1 ? "defghi" : "ihgfed"); /* branches end in any order */
+		kernel(&s, 1, "update", 1);
+	}
+	build(&s);
+	/* Start-up, five graphs of which the first waited for start-up and the last is open. */
+	assert_int_equal(s.a->nsteps, 6);
+	assert_int_equal(wt_axes_whole_steps(s.a), 3);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(s.a->steps[i].source, WT_STEPS_GRAPH);
+		assert_int_equal(s.a->steps[i].grade, 2);
+		assert_int_equal(s.a->steps[i].ops, i ? 10 : 53);
+		assert_int_equal(s.a->steps[i].partial, i < 2 || i == 5);
+		if (i)
+			assert_int_equal(s.a->steps[i].end_ns - s.a->steps[i].start_ns, 1000);
+	}
+	close_scene(&s);
+}
+
+/* Graphs that are a small part of what a step runs do not make steps. */
+static void test_few_graphs(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int n = 0; n < 5; n++) {
+		replay(&s, "a");
+		for (int i = 0; i < 7; i++)
+			kernel(&s, 1, i & 1 ? "attention" : "mlp", (unsigned)i);
+	}
+	build(&s);
+	assert_true(s.a->nsteps > 0);
+	assert_int_equal(s.a->steps[0].source, WT_STEPS_PERIOD);
+	close_scene(&s);
+}
+
 static void test_no_period(void **state)
 {
 	struct scene s;
@@ -405,6 +486,8 @@ int main(void)
 		cmocka_unit_test(test_engine),
 		cmocka_unit_test(test_period),
 		cmocka_unit_test(test_no_period),
+		cmocka_unit_test(test_graphs),
+		cmocka_unit_test(test_few_graphs),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_gradient_comm),
 	};

@@ -43,7 +43,7 @@ static void test_golden_names(void **state)
 				 row ? row->role : "none", family, role);
 		assert_ptr_equal(wt_family_of(f, n, name), row);
 	}
-	assert_int_equal(n, 60);
+	assert_int_equal(n, 62);
 	fclose(in);
 	wt_families_free(f);
 }
