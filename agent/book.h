@@ -46,7 +46,7 @@ void wt_book_kernel_function(CUfunction function, CUkernel kernel);
 void wt_capture_began(void);
 struct wt_rec;
 void wt_book_capture_end(struct wt_rec *rec, int status, CUgraph *graph);
-void wt_book_exec_new(CUgraph graph, CUgraphExec exec);
+uint32_t wt_book_exec_new(CUgraph graph, CUgraphExec exec);
 void wt_book_exec_update(CUgraphExec exec, CUgraph graph);
 unsigned int wt_book_node_was(CUgraphExec exec, CUgraphNode node);
 void wt_book_node_enabled(CUgraphExec exec, CUgraphNode node, unsigned int was, unsigned int now);

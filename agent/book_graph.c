@@ -151,12 +151,12 @@ static void count_all(CUgraph graph, struct wt_reg_entry *e)
 	count_graph(graph, e, 0);
 }
 
-void wt_book_exec_new(CUgraph graph, CUgraphExec exec)
+uint32_t wt_book_exec_new(CUgraph graph, CUgraphExec exec)
 {
 	struct wt_reg_entry e;
 
 	count_all(graph, &e);
-	wt_reg_add(WT_REG_EXEC, (uint64_t)exec, wt_tsc(), &e);
+	return wt_reg_add(WT_REG_EXEC, (uint64_t)exec, wt_tsc(), &e);
 }
 
 void wt_book_exec_update(CUgraphExec exec, CUgraph graph)

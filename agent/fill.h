@@ -13,8 +13,10 @@
 
 #define STREAM(s_) rec->stream = wt_stream((uint64_t)(s_), pt);
 #define OBJECT(o_) rec->object = (uint64_t)(o_);
-#define BLOCKING   rec->flags |= WT_REC_BLOCKING;
-#define BYTES(b_)  rec->u.copy.bytes = (b_);
+/* The registry's id of what the call made: it is born when the call has begun. */
+#define BORN(id_) rec->u.raw[0] = (id_);
+#define BLOCKING  rec->flags |= WT_REC_BLOCKING;
+#define BYTES(b_) rec->u.copy.bytes = (b_);
 
 #define LAUNCH(f_, gx_, gy_, gz_, bx_, by_, bz_, smem_, s_, attrs_)                                \
 	rec->object = (uint64_t)(f_);                                                              \

@@ -167,7 +167,10 @@ static uint32_t exec_of(struct wt_pack *p, const struct wt_rec *r)
 	struct wt_reg_entry e;
 	uint32_t id;
 
-	if (!wt_reg_find(WT_REG_EXEC, r->object, r->start_tsc, &e))
+	/* A call that makes one starts before it is born, and says which it was. */
+	if (!(p->op_kind[r->op] == KIND(GRAPH) && r->u.raw[0]
+		      ? wt_reg_by_id(WT_REG_EXEC, (uint32_t)r->u.raw[0], &e)
+		      : wt_reg_find(WT_REG_EXEC, r->object, r->start_tsc, &e)))
 		return 0;
 	like.reg = e.id;
 	like.complete = e.u.graph.complete;

@@ -3,8 +3,7 @@
  * Matrix products of cuBLAS: which kernel computed which. A product's launches have its call as parent; of the kernels
  * they made the longest has the work (the others reduce, convert, clear), so a call's work is there once.
  *
- * A kernel of a graph has no such parent: the calls were made while the graph was captured, and which of its nodes is
- * which is not in the file.
+ * A kernel of a graph has no such parent: see graph_work.c.
  */
 #include <string.h>
 
@@ -94,10 +93,21 @@ static uint32_t product_around(const struct wt_trace *t, const struct wt_record 
 		       : WT_NO_INDEX;
 }
 
+uint32_t wt_trace_product_work(struct wt_trace *t, uint32_t row)
+{
+	uint32_t gemm;
+
+	if (row == WT_NO_INDEX || t->rows.p[row].kind != WT_PB(COUNT_KIND, GEMM) ||
+	    t->rows.p[row].status || !wt_map_get(&t->gemm_ids, t->rows.p[row].object, &gemm))
+		return 0;
+	return work_of(t, &t->gemms.p[gemm]);
+}
+
 int wt_trace_works(struct wt_trace *t, uint32_t **ret)
 {
 	uint32_t *works = calloc(t->records.n + 1, sizeof(*works));
 	uint32_t *longest = NULL; /* per row: the record, + 1 */
+	int err = 0;
 
 	if (works && t->gemms.n)
 		longest = calloc(t->rows.n + 1, sizeof(*longest));
@@ -112,13 +122,15 @@ int wt_trace_works(struct wt_trace *t, uint32_t **ret)
 								    t->records.p[i].dur_ns))
 			longest[row] = (uint32_t)i + 1;
 	}
-	for (size_t row = 0; longest && row < t->rows.n; row++) {
-		uint32_t gemm;
-
-		if (longest[row] && wt_map_get(&t->gemm_ids, t->rows.p[row].object, &gemm))
-			works[longest[row] - 1] = work_of(t, &t->gemms.p[gemm]);
-	}
+	for (size_t row = 0; longest && row < t->rows.n; row++)
+		if (longest[row])
+			works[longest[row] - 1] = wt_trace_product_work(t, (uint32_t)row);
 	free(longest);
-	*ret = works;
-	return 0;
+	if (t->gemms.n)
+		err = wt_trace_graph_works(t, works);
+	if (err)
+		free(works);
+	else
+		*ret = works;
+	return err;
 }

@@ -62,8 +62,14 @@ static uint64_t mix_shape(uint64_t h, const struct wt_shape *s)
 	return wt_mix64(h ^ s->dyn_smem);
 }
 
-/* Name and shape of a launch; 0 if either is not known. */
-static uint64_t launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape)
+uint64_t wt_trace_shape_signature(const struct wt_trace *t, uint64_t shape)
+{
+	uint32_t s;
+
+	return wt_map_get(&t->shape_ids, shape, &s) ? mix_shape(0, &t->shapes.p[s]) | 1 : 0;
+}
+
+uint64_t wt_trace_launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape)
 {
 	uint32_t f, s, name;
 
@@ -81,7 +87,7 @@ static uint64_t bytes_signature(uint64_t bytes)
 static uint64_t row_signature(const struct wt_trace *t, const struct wt_row *r)
 {
 	if (r->kind == WT_PB(COUNT_KIND, LAUNCH))
-		return launch_signature(t, r->object, r->shape);
+		return wt_trace_launch_signature(t, r->object, r->shape);
 	return r->kind == WT_PB(COUNT_KIND, GRAPH_LAUNCH) ? 0 : bytes_signature(r->bytes);
 }
 
@@ -91,7 +97,7 @@ static uint64_t group_signature(const struct wt_trace *t, const struct wt_group 
 	uint64_t bytes = 0;
 
 	if (g->class_ == WT_PB(COUNT_KIND, LAUNCH))
-		return launch_signature(t, r->function, r->shape);
+		return wt_trace_launch_signature(t, r->function, r->shape);
 	if (g->class_ == WT_PB(COUNT_KIND, GRAPH_LAUNCH))
 		return 0;
 	for (uint32_t i = 0; i < g->n; i++) /* a batch */

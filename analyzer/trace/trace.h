@@ -241,6 +241,13 @@ int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
 int wt_trace_complete(struct wt_trace *t);
 int wt_trace_emit(struct wt_trace *t);
+/* join.c: of name and shape of a launch, and of its shape; 0 if one is not known */
+uint64_t wt_trace_shape_signature(const struct wt_trace *t, uint64_t shape);
+uint64_t wt_trace_launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape);
+/* gemm_work.c: the product that row is a call for, as the builder's work; 0 = it is none, or its sizes are not known */
+uint32_t wt_trace_product_work(struct wt_trace *t, uint32_t row);
+/* graph_work.c: of kernels replayed from graphs, into `works` (one per record). 0 or -WT_E_NOMEM. */
+int wt_trace_graph_works(struct wt_trace *t, uint32_t *works);
 /* gemm_work.c: the builder's work of each record, 0 = none; freed by the caller. 0 or -WT_E_NOMEM. */
 int wt_trace_works(struct wt_trace *t, uint32_t **ret);
 /* emit.c; a device or stream the file does not describe is made on the spot */

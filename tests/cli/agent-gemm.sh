@@ -36,6 +36,16 @@ flops = {p["dtype"]: p["flops"] for p in json.load(open(sys.argv[1]))["precision
 assert flops["fp64"] == 2 * 9 * 17 * 33 and flops["tf32"] == 2 * 8 * 16 * 65 and flops["bf16"] == 2 * 8 * 16 * 64, flops
 assert flops["fp16"] == 2 * 8 * 16 * 66 * 12 and flops["fp8"] == 2 * 64 * 32 * 16 * 4, flops
 P
+# Replayed from a graph: each kernel has the product it was captured as.
+"$bin" run --sim h100 -o "$tmp/graph" -- "$prog" graph >"$tmp/asked3" 2>"$tmp/err" || { cat "$tmp/err"; fail "graph"; }
+"$bin" report "$tmp/graph" --json >"$tmp/json3" || fail "report of graph exits $?"
+python3 - "$tmp/json3" "$tmp/asked3" <<'P' || fail "FLOPs of replayed products"
+import json, sys
+r = json.load(open(sys.argv[1]))
+asked = int(open(sys.argv[2]).read().split()[1])
+assert r["completeness"]["counted"]["graph_launch"] == 4, r["completeness"]
+assert r["bounds"]["product_flops"] == asked > 0, (r["bounds"], asked)
+P
 # Twice the same library under another name: the program's own is used, nothing is recorded of either.
 cp "$(realpath "$sim/libcublas.so.13")" "$tmp/libcublas.so.12"
 "$bin" run --sim h100 -o "$tmp/two" -- "$prog" second "$tmp/libcublas.so.12" >"$tmp/asked2" 2>"$tmp/err" ||

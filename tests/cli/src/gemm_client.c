@@ -5,6 +5,8 @@
  * headers. Prints a line for each call that a recorder must have: sizes, batch, types, compute, operations, flags.
  *   gemm_client           the calls
  *   gemm_client missing   a library without the entry point: dlsym says no
+ *   gemm_client graph     three products captured (same kernel, other depths), replayed; a line
+ *                         "flops N" for all of it, the two products outside included
  *   gemm_client second F  opens a second cuBLAS, F, and multiplies with the first
  */
 #include <dlfcn.h>
@@ -16,7 +18,13 @@ typedef void *handle;
 int cudaSetDevice(int device);
 int cudaMalloc(void **p, size_t bytes);
 int cudaDeviceSynchronize(void);
+int cudaStreamCreate(void **stream);
+int cudaStreamBeginCapture(void *stream, int mode);
+int cudaStreamEndCapture(void *stream, void **graph);
+int cudaGraphInstantiate(void **exec, void *graph, unsigned long long flags);
+int cudaGraphLaunch(void *exec, void *stream);
 int cublasCreate_v2(handle *h);
+int cublasSetStream_v2(handle h, void *stream);
 int cublasSetMathMode(handle h, int mode);
 int cublasSgemm_v2(handle h, int ta, int tb, int m, int n, int k, const float *alpha,
 		   const float *a, int lda, const float *b, int ldb, const float *beta, float *c,
@@ -115,6 +123,40 @@ static int calls(handle h, void *p)
 	return bad;
 }
 
+#define REPLAYS 4
+
+static int multiply(handle h, void *p, int k)
+{
+	float one = 1;
+
+	return cublasGemmEx(h, 0, 0, 64, 64, k, &one, p, 14, 64, p, 14, k, &one, p, 14, 64, 68, -1);
+}
+
+static int graph(handle h, void *p)
+{
+	static const int depth[3] = {32, 256, 64};
+	void *stream, *captured, *exec;
+	uint64_t sum = 0;
+
+	if (cudaStreamCreate(&stream) || cublasSetStream_v2(h, stream) || multiply(h, p, 128) ||
+	    cudaStreamBeginCapture(stream, 0))
+		return 1;
+	for (int i = 0; i < 3; i++) {
+		if (check(multiply(h, p, depth[i]), "captured"))
+			return 1;
+		sum += (uint64_t)depth[i];
+	}
+	if (cudaStreamEndCapture(stream, &captured) || cudaGraphInstantiate(&exec, captured, 0))
+		return 1;
+	for (int i = 0; i < REPLAYS; i++)
+		if (check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch"))
+			return 1;
+	if (multiply(h, p, 128))
+		return 1;
+	printf("flops %llu\n", (unsigned long long)(2 * 64 * 64 * (sum * REPLAYS + 2 * 128)));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	handle h = NULL;
@@ -132,7 +174,7 @@ int main(int argc, char **argv)
 	}
 	if (cudaSetDevice(0) || cublasCreate_v2(&h) || cudaMalloc(&p, 1 << 20))
 		return 1;
-	if (calls(h, p))
+	if (argc == 2 && !strcmp(argv[1], "graph") ? graph(h, p) : calls(h, p))
 		return 1;
 	return cudaDeviceSynchronize() != 0;
 }
