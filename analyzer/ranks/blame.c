@@ -17,8 +17,9 @@
 #include "proto/wt_err.h"
 #include "ranks/ranks_impl.h"
 
-#define EXPLAINS 4  /* the excess must be this part of the wait */
-#define BACK	 16 /* operations: so many streams of a communicator are followed */
+#define EXPLAINS 4   /* the excess must be this part of the wait */
+#define BACK	 16  /* operations: so many streams of a communicator are followed */
+#define CARRIED	 256 /* operations over which a lateness is followed back */
 #define NO_LEAF	 WT_LEAVES
 
 struct cause {	       /* of the waits for one part */
@@ -332,24 +333,66 @@ static const struct cause *cause_of(struct blamer *b, int32_t waiting)
 	return &b->rows[b->nrows++];
 }
 
+/*
+ * The part in which this wait began: the same seat's, in the operation before on that communicator, if it waited there
+ * on the same late one about as long. A stream that communicates is not the one that computes: whoever is late stays
+ * late over all operations until the computing streams meet, and did nothing more in between. -1 = it began here.
+ */
+static int32_t carried_from(const struct blamer *b, int32_t waiting)
+{
+	const struct wt_matches *m = &b->r->matches;
+	const struct wt_part *p = &b->r->parts[waiting], *q;
+	int32_t i = p->instance, at;
+
+	if (i <= 0 || !wt_match_syncs(p->op) || p->flags & WT_PART_FAMILY ||
+	    m->instances[i - 1].comm != m->instances[i].comm)
+		return -1;
+	at = part_of_seat(b->r, m, &m->instances[i - 1], p->seat);
+	q = at >= 0 ? &b->r->parts[at] : NULL;
+	return q && q->last >= 0 && b->r->parts[q->last].seat == b->r->parts[p->last].seat &&
+			       q->wait_ns >= p->wait_ns / 4 * 3
+		       ? at
+		       : -1;
+}
+
+/*
+ * The cause of a wait, asked where it began: further on, the late seat's stretch is longer by its lateness, and full of
+ * whatever it did then. NULL when memory runs out; leaf NO_LEAF: not established.
+ */
+static const struct cause *origin_of(struct blamer *b, int32_t waiting)
+{
+	static const struct cause none = {.next = -1, .leaf = NO_LEAF};
+	const struct cause *c;
+	int64_t wait_ns;
+	int32_t from;
+
+	for (int steps = 0; (from = carried_from(b, waiting)) >= 0; steps++) {
+		if (steps == CARRIED)
+			return &none;
+		waiting = from;
+	}
+	wait_ns = b->r->parts[waiting].wait_ns;
+	c = cause_of(b, waiting);
+	if (c && (c->leaf == NO_LEAF || c->excess_ns < wait_ns / EXPLAINS ||
+		  wait_ns <= b->r->residual_ns))
+		return &none;
+	return c;
+}
+
 /* Follows the chain from a waiting part. 0 or -WT_E_NOMEM; ret->leaf = NO_LEAF if it is not established. */
 static int resolve(struct blamer *b, int32_t waiting, struct cause *ret, uint8_t *ret_depth)
 {
-	int64_t wait_ns = b->r->parts[waiting].wait_ns;
-
 	for (*ret_depth = 1;; ++*ret_depth) {
-		const struct cause *c = cause_of(b, waiting);
+		const struct cause *c = origin_of(b, waiting);
 
 		if (!c)
 			return -WT_E_NOMEM;
 		*ret = *c;
-		if (c->leaf == NO_LEAF || c->excess_ns < wait_ns / EXPLAINS ||
-		    wait_ns <= b->r->residual_ns)
-			ret->leaf = NO_LEAF;
+		if (c->leaf == NO_LEAF)
+			ret->seat = b->r->parts[b->r->parts[waiting].last].seat;
 		if (ret->leaf == NO_LEAF || c->next < 0 || *ret_depth >= WT_GROUP_KINDS)
 			return 0;
 		waiting = c->next;
-		wait_ns = b->r->parts[waiting].wait_ns;
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * How late each seat is, robustly. A window is a step where 20 or more are known, else one operation; in it a seat's
  * lateness is how much less it waited than the median of the others did (arrivals before a common end: no clock is
- * needed), summed over the window's operations. The scale is 1.4826 times the median absolute deviation of a seat's
+ * needed), the most that one of the window's operations shows: it is carried from one to the next, and a sum would
+ * count it each time. The scale is 1.4826 times the median absolute deviation of a seat's
  * lateness from its own median, over all windows and seats, and at least the residual of the clocks and a
  * microsecond: what is late by the same amount each time stands out, what is late by chance does not. Persistent: a
  * score above 3.5 in at least half of 20 windows or more. Rotating: nobody is, and in half of the windows another seat
@@ -92,7 +93,7 @@ static size_t list(struct wt_ranks *r, struct late *ret, int64_t *scratch,
 	return n;
 }
 
-/* Sums rows of one seat and window; sorted by both. */
+/* Of the rows of one seat and window, the one farthest from 0; sorted by both. */
 static size_t merge(struct late *rows, size_t n)
 {
 	size_t m = 0;
@@ -100,10 +101,10 @@ static size_t merge(struct late *rows, size_t n)
 	if (n)
 		qsort(rows, n, sizeof(*rows), cmp_late);
 	for (size_t i = 0; i < n; i++) {
-		if (m && rows[m - 1].seat == rows[i].seat && rows[m - 1].window == rows[i].window)
-			rows[m - 1].ns += rows[i].ns;
-		else
+		if (!m || rows[m - 1].seat != rows[i].seat || rows[m - 1].window != rows[i].window)
 			rows[m++] = rows[i];
+		else if (llabs(rows[i].ns) > llabs(rows[m - 1].ns))
+			rows[m - 1].ns = rows[i].ns;
 	}
 	return m;
 }

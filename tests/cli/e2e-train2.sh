@@ -19,3 +19,14 @@ done
 "$B/tests/e2e/join_check" "$d/plain"
 [ "$(ls "$d"/plain/*.wt | wc -l)" = 2 ] || { echo "not one trace a rank"; exit 1; }
 [ -z "$(find "$d/plain" -name '*.ring')" ] || { echo "a black box was left behind by a clean exit"; exit 1; }
+# One rank's host sleeps before each step. On the device the other waits for it in every reduction of the step, most of
+# it hidden: all of that is because of the late host, not of the kernels that the late rank runs meanwhile.
+"$B/warptap" run -q -o "$d/late" --sim h100,devices=2,scenario="$d/scenario" -- \
+	"$B/examples/train2/train2" --ranks 2 --steps 30 --late-rank 1 --late-us 1000
+"$B/warptap" report --json "$d/late" | python3 -c '
+import json, sys
+r = json.load(sys.stdin)["ranks"]
+host = sum(b["wait_ns"] for b in r["blame"] if b["waiter"] == 0 and b["culprit"] == 1 and b["leaf"] in ("D6", "D7", "D8"))
+assert r["wait_ns"] > 15e6 and host > 0.9 * r["wait_ns"], r["blame"]
+(s,) = [s for s in r["stragglers"] if s["persistent"]]
+assert s["rank"] == 1 and 0.9e6 < s["late_ns"] < 3e6, s'
