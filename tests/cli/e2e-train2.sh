@@ -22,11 +22,13 @@ done
 # One rank's host sleeps before each step. On the device the other waits for it in every reduction of the step, most of
 # it hidden: all of that is because of the late host, not of the kernels that the late rank runs meanwhile.
 "$B/warptap" run -q -o "$d/late" --sim h100,devices=2,scenario="$d/scenario" -- \
-	"$B/examples/train2/train2" --ranks 2 --steps 30 --late-rank 1 --late-us 1000
+	"$B/examples/train2/train2" --ranks 2 --steps 30 --late-rank 1 --late-us 3000
 "$B/warptap" report --json "$d/late" | python3 -c '
 import json, sys
 r = json.load(sys.stdin)["ranks"]
-host = sum(b["wait_ns"] for b in r["blame"] if b["waiter"] == 0 and b["culprit"] == 1 and b["leaf"] in ("D6", "D7", "D8"))
-assert r["wait_ns"] > 15e6 and host > 0.9 * r["wait_ns"], r["blame"]
+late = [b for b in r["blame"] if b["waiter"] == 0 and b["culprit"] == 1]
+# The start of a process, which neither has under control, may take its share; kernels may not.
+assert sum(b["times"] for b in late if b["leaf"] in ("D7", "D8")) >= 20, late
+assert sum(b["wait_ns"] for b in late if b["leaf"][0] == "A") < 0.02 * r["wait_ns"], late
 (s,) = [s for s in r["stragglers"] if s["persistent"]]
-assert s["rank"] == 1 and 0.9e6 < s["late_ns"] < 3e6, s'
+assert s["rank"] == 1 and 2.9e6 < s["late_ns"] < 6e6, s'
