@@ -501,10 +501,11 @@ static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns
 {
 	const struct wt_timeline *tl = g->tl;
 	const struct wt_op *op = &tl->ops[like->op];
-	int64_t a0 = tl->calls[op->call].start_ns, q_ns = gap->start_ns, launched_ns;
+	const struct wt_call *call = &tl->calls[op->call];
+	int64_t a0 = call->start_ns, q_ns = gap->start_ns, launched_ns, returned_ns = call->end_ns;
 	struct wt_slice slice = *like;
-	int inside_graph = tl->calls[op->call].kind == WT_CALL_GRAPH_LAUNCH &&
-			   g->calls.first_op_ns[op->call] < gap->end_ns;
+	int inside_graph =
+		call->kind == WT_CALL_GRAPH_LAUNCH && g->calls.first_op_ns[op->call] < gap->end_ns;
 	int err;
 
 	if (a0 > q_ns)
@@ -524,16 +525,20 @@ static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns
 						  : launched_ns;
 	slice.leaf = WT_D9;
 	err = emit(ret, q_ns, launched_ns, &slice);
+	returned_ns = returned_ns < launched_ns	  ? launched_ns
+		      : returned_ns > gap->end_ns ? gap->end_ns
+						  : returned_ns;
 	if (!err && loads(g, op)) {
-		int64_t loaded_ns = tl->calls[op->call].end_ns;
-
-		loaded_ns = loaded_ns < launched_ns   ? launched_ns
-			    : loaded_ns > gap->end_ns ? gap->end_ns
-						      : loaded_ns;
 		slice.leaf = WT_D2;
 		slice.why = WT_WHY_FIRST_LAUNCH;
-		err = emit(ret, launched_ns, loaded_ns, &slice);
-		launched_ns = loaded_ns;
+		err = emit(ret, launched_ns, returned_ns, &slice);
+		launched_ns = returned_ns;
+	} else if (!err) {
+		/* Nothing says that it was queued before its call returned. */
+		slice.leaf = WT_D8;
+		slice.why = WT_WHY_LAUNCHING;
+		err = cut_rest(g, op->process, launched_ns, returned_ns, &slice, ret);
+		launched_ns = returned_ns;
 	}
 	slice.leaf = WT_D14;
 	slice.why = WT_WHY_QUEUED;

@@ -54,6 +54,7 @@ enum wt_why {
 	WT_WHY_GRAPH_NODE,	 /* between nodes of one graph */
 	WT_WHY_BEFORE_HOLE,	 /* the next operation's record is lost */
 	WT_WHY_FIRST_LAUNCH,	 /* the first launch of a kernel took far longer than launches do */
+	WT_WHY_LAUNCHING,	 /* the launch call was late to return */
 	WT_WHY_QUEUED,		 /* queued, and what it waited for is not known */
 	WT_WHY_NO_PROCESS, /* the process that launched the next operation did not record yet */
 };

@@ -154,11 +154,15 @@ static void wait_for(struct wt_ranks *r, struct wt_part *p, uint32_t q_index)
 	p->last = (int32_t)q_index;
 }
 
-/* Broadcast, scatter, reduce, gather: nothing moves between the root and another before both are there. */
+/*
+ * Broadcast, scatter, reduce, gather: nothing moves between the root and another before both are there. Broadcast and
+ * reduce go along a chain of all: one that is missing stops those behind it, and those before it when buffers are full.
+ */
 static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 			 const struct wt_instance *x)
 {
 	int32_t root = -1, root_rank = -1;
+	int chain;
 
 	for (uint32_t k = 0; k < x->n; k++) {
 		uint32_t i = m->order[x->first + k];
@@ -172,6 +176,7 @@ static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 		refuse(r, m, x, root_rank < 0 ? WT_UNMATCHED_ROOT : WT_UNMATCHED_UNTIMED);
 		return;
 	}
+	chain = r->parts[root].op == WT_COLL_BROADCAST || r->parts[root].op == WT_COLL_REDUCE;
 	for (uint32_t k = 0; k < x->n; k++) {
 		uint32_t i = m->order[x->first + k];
 		struct wt_part *p = &r->parts[i];
@@ -188,6 +193,13 @@ static void split_rooted(struct wt_ranks *r, const struct wt_matches *m,
 			continue;
 		wait_for(r, p, (uint32_t)root);
 		wait_for(r, &r->parts[root], i);
+		for (uint32_t o = 0; chain && o < x->n; o++) {
+			uint32_t other = m->order[x->first + o];
+
+			if (wt_part_timed(&r->parts[other]) &&
+			    wt_ranks_comparable(r, p->seat, r->parts[other].seat))
+				wait_for(r, p, other);
+		}
 	}
 }
 

@@ -121,6 +121,7 @@ static const char *why_text(unsigned why)
 		[WT_WHY_BEFORE_HOLE] = "; the next operation's record is lost",
 		[WT_WHY_FIRST_LAUNCH] =
 			"; the first launch of a kernel took far longer than launches do",
+		[WT_WHY_LAUNCHING] = "; the launch call itself took so long",
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
 		[WT_WHY_NO_PROCESS] = "; whoever launched the next operation did not record yet",

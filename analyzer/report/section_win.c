@@ -76,7 +76,8 @@ static int32_t range_of(const struct wt_report *r, const struct wt_slice *s)
 {
 	const struct wt_timeline *tl = r->tl;
 	const struct wt_op *op = s->op == UINT32_MAX ? NULL : &tl->ops[s->op];
-	uint32_t all = r->axes->ranges.kinds & ~(1u << WT_RANGE_OS);
+	/* That it was in a step says nothing: which steps is told by itself. */
+	uint32_t all = r->axes->ranges.kinds & ~(1u << WT_RANGE_OS | 1u << WT_RANGE_STEP);
 
 	if (!op || op->call < 0 || !all)
 		return -1;
@@ -460,6 +461,13 @@ static void remedy_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf
 	if (i < t->n && t->rows[i].ns * 2 > w->sum.leaves_ns[leaf]) {
 		uint32_t key = (uint32_t)t->rows[i].key, cause = key % CAUSES;
 
+		if (cause <= WT_A6) {
+			wt_strbuf_adds(out, "     try: compare clocks, power and temperature of ");
+			wt_text_seat(w->r, out, key / CAUSES);
+			wt_strbuf_adds(out, " with the others', and what each is given to do: its "
+					    "kernels last longer, or are more\n");
+			return;
+		}
 		if (cause < WT_LEAVES && *wt_leaves[cause].remedy) {
 			wt_strbuf_adds(out, "     try, on ");
 			wt_text_seat(w->r, out, key / CAUSES);

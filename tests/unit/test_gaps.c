@@ -239,6 +239,17 @@ static void blind(struct scene *s)
 	call(s, 2, WT_CALL_SYNC, 50000, 139000);
 }
 
+/* A launch call that does not return: latency up to the cap, then the host's; only behind its return is work queued. */
+static void test_slow_launch_call(void **state)
+{
+	struct scene s = scene_new(-1);
+
+	kernel(&s, -100, 0, 1000);
+	op_named(&s, call(&s, 1, WT_CALL_LAUNCH, 900, 100000), WT_OP_KERNEL, "k", 160000, 161000);
+	EXPECT(&s, WT_D8, {WT_A6, 2000}, {WT_D9, 19900}, {WT_D8, 79100}, {WT_D14, 60000});
+	assert_int_equal(slice->why, WT_WHY_LAUNCHING);
+}
+
 /* Capture began in mid-run: the first wait can be for what was launched before. [60000, 139000) is blind. */
 static void test_blind_spot(void **state)
 {
@@ -592,6 +603,7 @@ int main(void)
 		cmocka_unit_test(test_handed_over),
 		cmocka_unit_test(test_not_handed_over),
 		cmocka_unit_test(test_capped_latency),
+		cmocka_unit_test(test_slow_launch_call),
 		cmocka_unit_test(test_blind_spot),
 		cmocka_unit_test(test_no_blind_spot_after_a_wait),
 		cmocka_unit_test(test_blind_spot_of_unrecorded_launch),

@@ -300,6 +300,33 @@ static void test_two_streams(void **state)
 	finish(&x);
 }
 
+/* Along the chain of a broadcast all wait for the one that is missing; what a root scatters, each gets by itself. */
+static void test_chain_of_three(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 3, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 3; r++) {
+		struct wt_collective c = like(4, 1, 3, WT_COLL_BROADCAST);
+
+		c.peer = 0;
+		c.rank = (uint32_t)r;
+		coll(&s, r, (r == 1 ? 8 : r) * MS, 9 * MS, c);
+		c.op = WT_COLL_SCATTER;
+		c.seq = 2;
+		coll(&s, r, (r == 1 ? 28 : 20 + r) * MS, 29 * MS, c);
+	}
+	x = end(&s);
+	assert_int_equal(leaf(&x, 0, WT_B3), (8 + 8) * MS);
+	assert_int_equal(leaf(&x, 1, WT_B3), 0);
+	assert_int_equal(leaf(&x, 2, WT_B3), (6 + 0) * MS);
+	assert_int_equal(blamed(&x, 0, 1, -1), (8 + 8) * MS);
+	assert_int_equal(blamed(&x, 2, 1, -1), 6 * MS);
+	finish(&x);
+}
+
 /* Rank 1 has no record before it comes to the root's operation: its beginning is the reason. */
 static void test_late_start(void **state)
 {
@@ -323,17 +350,12 @@ static void test_late_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipeline),
-		cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree),
-		cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),
-		cmocka_unit_test(test_early_root),
-		cmocka_unit_test(test_two_streams),
-		cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed),
-		cmocka_unit_test(test_grouped_all_to_all),
+		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_early_root),
+		cmocka_unit_test(test_two_streams),	cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_chain_of_three),	cmocka_unit_test(test_buffered_send),
+		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
