@@ -41,6 +41,8 @@ static WT_COLD void *first(uint32_t id)
 		CUresult r;                                                                        \
 		if (WT_UNLIKELY(!real) && !(real = (__typeof__(real))first(WT_ID_##n_)))           \
 			return WT_MISSING_CUDA;                                                    \
+		if (WT_UNLIKELY(!wt_level()))                                                      \
+			wt_agent_inert();                                                          \
 		if (wt_level() < WT_LEAST_##form_ || wt_inside(t))                                 \
 			return real a_;                                                            \
 		rec = wt_enter_slow(t, WT_ID_##n_);                                                \
@@ -99,7 +101,8 @@ static WT_COLD void *first(uint32_t id)
 			wt_leave(t, rec, WT_KIND_##k_, n, (uint32_t)r, wt_tsc());                  \
 			return r;                                                                  \
 		}                                                                                  \
-		if (real && (uint32_t)state < WT_LEVEL_COUNT)                                      \
+		if (real &&                                                                        \
+		    (uint32_t)state == WT_LEVEL_OFF) /* inert: slow_, for what a child needs */    \
 			return real a_;                                                            \
 		if (WT_LIKELY(real && state == WT_LEVEL_COUNT && t->context && !t->busy))          \
 			return counted_##n_ a_;                                                    \
@@ -141,6 +144,8 @@ CUresult hook_cuInit(unsigned int flags)
 
 	if (!real)
 		return WT_MISSING_CUDA;
+	if (!wt_level())
+		wt_agent_inert();
 	r = real(flags);
 	if (r == CUDA_SUCCESS)
 		wt_agent_start();

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,10 +131,31 @@ static uint32_t first_level(void)
 	return level == WT_LEVEL_TRACE && !wt_config.cupti ? WT_LEVEL_API : level;
 }
 
+/*
+ * In a child, once: what the parent's memory says of a black box and of a socket is not so here. fork() calls this by
+ * its handler; after a bare system call nobody does, and the first call of the driver comes by (wt_agent_inert): the
+ * driver may have state of its own left in which the buffers we lent are still its.
+ */
 static void forked(void)
 {
-	wt_box_forked();
-	wt_control_forked();
+	uint32_t due = WT_MEND_DUE;
+
+	if (atomic_compare_exchange_strong(&wt_words->mend, &due, WT_MEND_NOW)) {
+		wt_box_forked();
+		wt_control_forked();
+		atomic_store(&wt_words->mend, WT_MEND_DONE);
+	}
+	while (atomic_load(&wt_words->mend) == WT_MEND_NOW)
+		sched_yield(); /* another thread of the child came first: two system calls */
+}
+
+void wt_agent_inert(void)
+{
+	int saved = errno;
+
+	if (!atomic_load(&wt_words->alive))
+		forked();
+	errno = saved;
 }
 
 static void start(void)

@@ -12,7 +12,7 @@
 __thread struct wt_tls wt_tls __attribute__((tls_model("initial-exec")));
 
 /* Until the constructor has a MADV_WIPEONFORK page, and for ever where the kernel refuses one: inert. */
-static struct wt_words never;
+static struct wt_words never = {.alive = 1};
 struct wt_words *wt_words = &never;
 _Atomic uint32_t *wt_level_word = &never.level;
 

@@ -49,12 +49,18 @@ extern __thread struct wt_tls wt_tls
  * The words every hook reads first: level and, beside it, the captures open anywhere in the process (while 0, no
  * launch can be going into a graph). One load tells "record it, and nothing special": see WT_GO in hot.h.
  */
+enum {
+	WT_MEND_DUE,
+	WT_MEND_NOW,
+	WT_MEND_DONE
+}; /* what a child must not have of its parent: lifecycle.c */
 struct wt_words {
 	_Atomic uint32_t level;
 	_Atomic int32_t
 		minus_captures; /* 0, or minus how many are open: negative makes the whole word negative */
 	/* Behind the word above. 1 in the process that made the page, or that started after a fork. */
 	_Atomic uint32_t alive;
+	_Atomic uint32_t mend; /* WT_MEND_x of a child */
 } __attribute__((aligned(8)));
 extern struct wt_words *wt_words
 	__attribute__((visibility("hidden"))); /* wt_level_word points to its level */
