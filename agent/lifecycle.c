@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,7 @@
 #include "pack.h"
 #include "real.h"
 #include "registry.h"
+#include "sandbox.h"
 #include "tls.h"
 #include "trace.pb-c.h"
 
@@ -158,13 +160,17 @@ void wt_agent_inert(void)
 	errno = saved;
 }
 
-static void start(void)
+static void start(const char *no_control)
 {
 	uint32_t level = first_level();
 
 	if (make_stem())
 		return;
 	wt_log_open(wt_config.dir, stem);
+	if (no_control)
+		wt_log("a filter of system calls kills for %s: no control: the level stays what it "
+		       "is",
+		       no_control);
 	if (wt_box_open(wt_config.dir, stem, (uint64_t)wt_config.pool_mb << 20)) {
 		wt_log("no memory for the black box: not recording");
 		return;
@@ -194,14 +200,15 @@ static void start(void)
 	if (level == WT_LEVEL_TRACE &&
 	    wt_cupti_state() != WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_OURS)
 		atomic_compare_exchange_strong(wt_level_word, &level, WT_LEVEL_API);
-	wt_control_start(wt_config.dir, stem, wt_header_rank());
+	if (!no_control)
+		wt_control_start(wt_config.dir, stem, wt_header_rank());
 }
 
 /*
  * Beyond RLIMIT_FSIZE the kernel answers a write or a reservation with EFBIG, which we expect, and with SIGXFSZ, which
  * would end the job. It goes to this thread: held back, and taken away again unless one was waiting before.
  */
-static void start_without_sigxfsz(void)
+static void start_without_sigxfsz(const char *no_control)
 {
 	struct timespec none = {0};
 	sigset_t xfsz, old, before;
@@ -210,11 +217,33 @@ static void start_without_sigxfsz(void)
 	sigaddset(&xfsz, SIGXFSZ);
 	if (sigpending(&before) || pthread_sigmask(SIG_BLOCK, &xfsz, &old))
 		return;
-	start();
+	start(no_control);
 	/* The raw call: libc's is a cancellation point, and the thread is the job's. */
 	if (!sigismember(&before, SIGXFSZ))
 		syscall(SYS_rt_sigtimedwait, &xfsz, NULL, &none, _NSIG / 8);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* Beside a limit on the size of files a word is not worth the signal: see above. */
+static void say_only(const char *deadly)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur != RLIM_INFINITY || make_stem())
+		return;
+	wt_log_open(wt_config.dir, stem);
+	wt_log("a filter of system calls kills for %s: not recording", deadly);
+}
+
+static void start_here(void)
+{
+	const char *deadly;
+	int not_here = wt_sandbox_look(&deadly);
+
+	if (not_here == WT_SANDBOX_LIFE)
+		say_only(deadly);
+	else if (not_here != WT_SANDBOX_LOG)
+		start_without_sigxfsz(deadly);
 }
 
 void wt_agent_start(void)
@@ -225,7 +254,7 @@ void wt_agent_start(void)
 		return;
 	atomic_store(&wt_words->alive, 1);
 	wt_silence_enter();
-	start_without_sigxfsz();
+	start_here();
 	wt_silence_leave();
 	errno = saved;
 }

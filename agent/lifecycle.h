@@ -11,7 +11,7 @@ void wt_agent_start(void);
 /* Last chance to write, bounded by WARPTAP_EXIT_MS. From the exit handlers and _exit; once; nothing in children. */
 void wt_agent_exit(void);
 
-/* A call of the driver while the level word is 0: in a child of fork the first one puts right what a child must not have. */
+/* A call of the driver while the level word is 0: in a child of fork the first one gives up what is the parent's. */
 void wt_agent_inert(void);
 
 /* Inside cuInit, or control thread: how many collectors run. They begin, or take up again what close ended. */
