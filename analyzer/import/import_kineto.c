@@ -187,7 +187,7 @@ static int complete(struct wt_kineto *k)
 	int rc = wt_kineto_deliver_late(k);
 
 	wt_kineto_work_finish(&k->works, k->b);
-
+	wt_kineto_deliver_memory(k);
 	wt_kineto_apply_names(k);
 	wt_kineto_header_apply(&k->header, k->input, k->device_list, k->ndevices);
 	wt_builder_input_at(k->b, k->input)->base_ns = base_of(k);

@@ -24,8 +24,9 @@ struct wt_job {
 
 /*
  * Adds a file; the traces in a folder (found by content; what `warptap run` leaves beside them is passed over) or, if
- * there are none, those in the folders in it, no deeper, in natural order; or what a pattern (*, ?, [) matches, where no file has that name. 0; -WT_E_NOENT: a folder without a
- * trace; -WT_E_IO: it cannot be listed; -WT_E_NOMEM. *diag says which.
+ * there are none, those in the folders in it, no deeper, in natural order; or what a pattern (*, ?, [) matches, where
+ * no file has that name. 0; -WT_E_NOENT: a folder without a trace; -WT_E_IO: it cannot be listed; -WT_E_NOMEM. *diag
+ * says which.
  */
 int wt_job_add(struct wt_job *job, const char *path, struct wt_diag *diag);
 /* Reads all files. 0 and a builder (of nothing, if no file is usable); -WT_E_NOMEM. */

@@ -78,6 +78,10 @@ static const struct field fields[] = {
 	FIELD("Process Group Description", GROUP_DESC, comm, 0),
 	FIELD("Src Rank", U64, src, WT_KINETO_HAS_SRC),
 	FIELD("Dst Rank", U64, dst, WT_KINETO_HAS_DST),
+	FIELD("Device Type", U64, memory_type, WT_KINETO_HAS_MEMORY),
+	FIELD("Device Id", U64, memory_device, 0),
+	FIELD("Total Allocated", U64, total_allocated, 0),
+	FIELD("Total Reserved", U64, total_reserved, 0),
 	FIELD("Process Group Ranks", GROUP_RANKS, comm, 0),
 };
 #undef FIELD
@@ -122,6 +126,16 @@ void wt_kineto_parser_keep_asides(struct wt_kineto_parser *ps)
 static int text_is(const struct wt_json_text *t, const char *word)
 {
 	return t->n == strlen(word) && !memcmp(t->s, word, t->n);
+}
+
+static int is_memory(char ph, const struct wt_json_text *name)
+{
+	return ph == 'i' && text_is(name, "[memory]");
+}
+
+int wt_kineto_is_memory(const struct wt_kineto_event *ev)
+{
+	return is_memory(ev->ph, &ev->name);
 }
 
 int wt_kineto_is_aside(const struct wt_kineto_event *ev)
@@ -442,12 +456,15 @@ static int unwanted(const struct wt_kineto_parser *ps)
 {
 	const struct wt_kineto_event *ev = &ps->ev;
 
+	/* An instant may be one of memory; its name says. */
+	if (ev->ph == 'i')
+		return ps->texts[0].s && !is_memory(ev->ph, &ps->texts[0]);
 	if (ev->ph && ev->ph != 'X' && ev->ph != 'M')
 		return 1;
 	if (ps->keeps_asides)
 		return 0;
 	if (ev->cat == WT_KINETO_IGNORED)
-		return 1;
+		return ev->ph || (ps->texts[0].s && !is_memory('i', &ps->texts[0]));
 	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s &&
 	       !wt_kineto_is_told(&ps->texts[0]) && !wt_kineto_is_shaped(&ps->texts[0]);
 }
@@ -532,6 +549,8 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 		ev->copy_kind = kind ? kind : ev->copy_kind;
 	}
 	*ret = ev;
+	if (ev->ph == 'i')
+		return is_memory(ev->ph, &ev->name);
 	return ev->ph == 'M' || ev->cat > WT_KINETO_IGNORED ||
 	       (ps->keeps_asides && (ps->seen == 1 || wt_kineto_is_aside(ev)));
 }

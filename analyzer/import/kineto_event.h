@@ -23,6 +23,7 @@
 #define WT_KINETO_IS_EVENT	 512u /* has a phase or a category */
 
 #define WT_KINETO_HAS_CONCRETE 4096u
+#define WT_KINETO_HAS_MEMORY   8192u /* a device of memory */
 
 #define WT_KINETO_TENSORS 4
 #define WT_KINETO_DIMS	  4
@@ -46,6 +47,8 @@ struct wt_kineto_event {
 	uint64_t in_elements, out_elements;
 	uint64_t external; /* of the operator, or of the operator that launched; 0 = not said */
 	uint32_t yes;	   /* bit i: input i is true */
+	/* Of [memory] rows: c10::DeviceType (0 = host), device, and the allocator's state behind the call. */
+	uint64_t memory_type, memory_device, total_allocated, total_reserved;
 	struct wt_kineto_tensor in[WT_KINETO_TENSORS];
 	uint64_t comm; /* hash of all that names the process group */
 	uint32_t grid[3], block[3], regs, smem;
@@ -69,6 +72,8 @@ void wt_kineto_parser_free(struct wt_kineto_parser *ps);
  * or the scanner's error. An event of no interest is skipped at once where its category or phase says so.
  */
 int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret);
+/* 1 for a row of the allocator: ph i, name [memory]. */
+int wt_kineto_is_memory(const struct wt_kineto_event *ev);
 /* 1 if an operator or Python frame of that name is kept as a range: steps, modules, the optimizer, backward, input. */
 int wt_kineto_is_told(const struct wt_json_text *name);
 /* Objects seen so far that have a phase or a category, i.e. that are trace events at all. */

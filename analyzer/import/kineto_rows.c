@@ -308,10 +308,55 @@ static void add_aside(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	wt_builder_aside(k->b, &a);
 }
 
+/* Of devices alone; old rows say neither device nor totals. Devices beyond the table's are none. */
+static void add_memory(struct wt_kineto *k, const struct wt_kineto_event *ev)
+{
+	struct wt_kineto_memory *m = NULL;
+
+	if (!(ev->flags & WT_KINETO_HAS_MEMORY) || !ev->memory_type ||
+	    ev->memory_device > INT32_MAX || ev->total_allocated > INT64_MAX ||
+	    ev->total_reserved > INT64_MAX)
+		return;
+	for (size_t i = 0; i < k->nmemories && !m; i++)
+		if (k->memories[i].row.device == (int64_t)ev->memory_device)
+			m = &k->memories[i];
+	if (!m) {
+		if (k->nmemories == WT_KINETO_MEMORIES)
+			return;
+		m = &k->memories[k->nmemories++];
+		*m = (struct wt_kineto_memory){
+			.last_ns = INT64_MIN,
+			.row = {.device = (int64_t)ev->memory_device, .source = WT_MEMORY_ROWS}};
+	}
+	m->row.events++;
+	if (ev->total_allocated > m->row.peak_allocated)
+		m->row.peak_allocated = ev->total_allocated;
+	if (ev->total_reserved > m->row.peak_reserved)
+		m->row.peak_reserved = ev->total_reserved;
+	/* Rows are in no order. */
+	if (!(ev->flags & WT_KINETO_HAS_TS) || ev->ts_ns < m->last_ns)
+		return;
+	m->last_ns = ev->ts_ns;
+	m->row.allocated = ev->total_allocated;
+	m->row.reserved = ev->total_reserved;
+}
+
+void wt_kineto_deliver_memory(struct wt_kineto *k)
+{
+	for (size_t i = 0; i < k->nmemories; i++) {
+		k->memories[i].row.process = k->process;
+		wt_builder_memory(k->b, &k->memories[i].row);
+	}
+}
+
 int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
 	if (ev->ph == 'M')
 		return add_name(k, ev);
+	if (ev->ph == 'i') {
+		add_memory(k, ev);
+		return 0;
+	}
 	if (wt_builder_keeps_asides(k->b) && (k->nitems == 1 || wt_kineto_is_aside(ev)))
 		add_aside(k, ev);
 	switch (ev->cat) {

@@ -27,6 +27,12 @@ struct wt_kineto_name {
 	uint32_t name;
 	int is_process;
 };
+/* What [memory] rows say of a device; last_ns = when the newest was. */
+struct wt_kineto_memory {
+	struct wt_memory row;
+	int64_t last_ns;
+};
+#define WT_KINETO_MEMORIES 64
 
 struct wt_kineto {
 	struct wt_builder *b;
@@ -56,6 +62,8 @@ struct wt_kineto {
 	struct wt_kineto_name *names;
 	size_t nnames, names_room;
 	struct wt_kineto_works works;
+	struct wt_kineto_memory memories[WT_KINETO_MEMORIES];
+	size_t nmemories;
 	int error; /* our own, beside the scanner's: -WT_E_NOMEM, -WT_E_LIMIT */
 };
 
@@ -65,5 +73,7 @@ int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev);
 int wt_kineto_deliver_late(struct wt_kineto *k);
 /* After all events: names of processes and threads, now that it is known who is who. */
 void wt_kineto_apply_names(struct wt_kineto *k);
+/* After all events: what the allocator said. */
+void wt_kineto_deliver_memory(struct wt_kineto *k);
 
 #endif

@@ -65,11 +65,21 @@ static void add_action(const struct wt_values *v, uint32_t event, struct memory 
 	}
 }
 
-static void report(struct wt_builder *b, const char *path, size_t device, const struct memory *m)
+static void report(struct wt_builder *b, const char *path, uint16_t process, size_t device,
+		   const struct memory *m)
 {
 	/* What was held when the trace began is what is held now, less what it added since. */
 	int64_t peak = (int64_t)m->used - m->now + m->peak;
 
+	peak = peak > (int64_t)m->used ? peak : (int64_t)m->used;
+	wt_builder_memory(b, &(struct wt_memory){.device = (int64_t)device,
+						 .peak_allocated = (uint64_t)peak,
+						 .allocated = m->used,
+						 .reserved = m->reserved,
+						 .events = m->allocs + m->frees,
+						 .ooms = m->ooms,
+						 .process = process,
+						 .source = WT_MEMORY_SNAPSHOT});
 	wt_builder_note(
 		b,
 		"%s: memory of device %zu: %llu bytes reserved in %llu segments, %llu in use, "
@@ -77,8 +87,7 @@ static void report(struct wt_builder *b, const char *path, size_t device, const 
 		"%llu allocations and %llu frees, its peak is %lld bytes; out of memory %llu times",
 		path, device, (unsigned long long)m->reserved, (unsigned long long)m->segments,
 		(unsigned long long)m->used, (unsigned long long)m->largest_hole,
-		(unsigned long long)m->allocs, (unsigned long long)m->frees,
-		(long long)(peak > (int64_t)m->used ? peak : (int64_t)m->used),
+		(unsigned long long)m->allocs, (unsigned long long)m->frees, (long long)peak,
 		(unsigned long long)m->ooms);
 }
 
@@ -104,6 +113,6 @@ int wt_snapshot_read(const struct wt_values *v, struct wt_builder *b, uint32_t i
 	}
 	for (size_t d = 0; d < MAX_DEVICES; d++)
 		if (memory[d].segments || memory[d].allocs || memory[d].ooms)
-			report(b, path, d, &memory[d]);
+			report(b, path, wt_builder_process(b, input, /* pid= */ -1), d, &memory[d]);
 	return 0;
 }

@@ -109,6 +109,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->collectives.rows);
 	free(b->members.rows);
 	free(b->standings.rows);
+	free(b->memories.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
 	free(b->processes.rows);
@@ -348,6 +349,11 @@ void wt_builder_member(struct wt_builder *b, const struct wt_member *m)
 void wt_builder_standing(struct wt_builder *b, const struct wt_standing *s)
 {
 	PUSH(b, standings, MOST_U32, *s);
+}
+
+void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m)
+{
+	PUSH(b, memories, MOST_U32, *m);
 }
 
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole)

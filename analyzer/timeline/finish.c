@@ -159,6 +159,10 @@ static int dangling(const struct wt_builder *b)
 		if (b->collectives.rows[i].process >= b->processes.n)
 			return 1;
 	}
+	for (size_t i = 0; i < b->memories.n; i++) {
+		if (b->memories.rows[i].process >= b->processes.n)
+			return 1;
+	}
 	for (size_t i = 0; i < b->standings.n; i++) {
 		if (b->standings.rows[i].process >= b->processes.n)
 			return 1;
@@ -496,6 +500,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, collectives);
 	MOVE(tl, b, members);
 	MOVE(tl, b, standings);
+	MOVE(tl, b, memories);
 	MOVE(tl, b, holes);
 	MOVE(tl, b, counts);
 	MOVE(tl, b, processes);

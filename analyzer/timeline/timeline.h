@@ -254,6 +254,20 @@ struct wt_standing {
 	uint16_t process;
 	uint8_t p2p; /* sends and receives were among them: then ranks may differ */
 };
+/* What a source says of an allocator's memory on a device, in bytes; 0 = not said. */
+struct wt_memory {
+	int64_t device;				/* ordinal, as the source numbers it */
+	uint64_t peak_allocated, peak_reserved; /* of the time the source covers */
+	uint64_t allocated, reserved;		/* at its end */
+	uint64_t events;			/* allocations and frees it tells of */
+	uint64_t ooms;				/* times the allocator found no memory */
+	uint16_t process;
+	uint8_t source; /* enum wt_memory_source */
+};
+enum wt_memory_source {
+	WT_MEMORY_ROWS = 1, /* [memory] rows of Kineto */
+	WT_MEMORY_SNAPSHOT, /* torch.cuda.memory */
+};
 
 struct wt_process {
 	uint32_t input; /* index into inputs */
@@ -347,6 +361,8 @@ struct wt_timeline {
 	size_t nmembers;
 	struct wt_standing *standings; /* as they came */
 	size_t nstandings;
+	struct wt_memory *memories; /* as they came */
+	size_t nmemories;
 	struct wt_hole *holes; /* sorted by (device, start) */
 	size_t nholes;
 	struct wt_count *counts;

@@ -248,6 +248,10 @@ for name, data in (("mem.pickle", pickle.dumps(snapshot, 4)), ("mem.json", json.
         "out of memory 1 times",
     ):
         check(word in note, f"{name}: no '{word}' in: {note}")
+    m = r["memory"][0] if r and len(r["memory"]) == 1 else {}
+    want = {"device": 1, "peak_allocated_bytes": 12 << 20, "end_allocated_bytes": 3 << 20, "end_reserved_bytes": 8 << 20}
+    want.update({"peak_reserved_bytes": None, "events": 2, "out_of_memory": 1, "source": "snapshot"})
+    check({k: m.get(k) for k in want} == want, f"{name}: memory {m}, expected {want}")
 
 # ---- hostile pickles: exit 1, one line, nothing runs, little memory
 
