@@ -40,7 +40,14 @@ struct wt_chunk;
 struct wt_ring;
 
 /* A row of CUPTI, as collectors/cupti_record.c reads it. */
-enum wt_dev_kind { WT_DEV_NONE, WT_DEV_API, WT_DEV_KERNEL, WT_DEV_COPY, WT_DEV_GRAPH };
+enum wt_dev_kind {
+	WT_DEV_NONE,
+	WT_DEV_API,
+	WT_DEV_KERNEL,
+	WT_DEV_COPY,
+	WT_DEV_GRAPH,
+	WT_DEV_OVERHEAD
+};
 struct wt_dev_rec {
 	enum wt_dev_kind kind;
 	uint32_t flags; /* enum RecordFlag */
@@ -53,6 +60,9 @@ struct wt_dev_rec {
 			uint32_t cbid, thread_word;
 			int runtime;
 		} api;
+		struct {
+			uint32_t kind, thread_word; /* kind: CUpti_ActivityOverheadKind */
+		} overhead;
 		struct {
 			const char *name;
 			uint32_t grid[3], block[3], cluster;
@@ -131,7 +141,7 @@ struct wt_pack {
 	uint32_t n_mark;
 	uint32_t mark_names; /* different names said so far, see pack_marks.c */
 	struct wt_gather api[WT_PACK_KEYS], kernel[WT_PACK_KEYS], copy[WT_PACK_KEYS],
-		graph[WT_PACK_KEYS];
+		graph[WT_PACK_KEYS], overhead[WT_PACK_KEYS];
 	uint64_t gather_clock;
 
 	uint32_t op_count, op_group_start, op_group_end;

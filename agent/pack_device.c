@@ -182,6 +182,20 @@ static void emit_graphs(struct wt_pack *p, const struct wt_gather *g)
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_GRAPH_RUNS, &m, g->n);
 }
 
+static void emit_overheads(struct wt_pack *p, const struct wt_gather *g)
+{
+	Warptap__V1__Overheads m = WARPTAP__V1__OVERHEADS__INIT;
+
+	common(p, g);
+	for (uint32_t i = 0; i < g->n; i++)
+		p->narrow[3][i] = g->row[i].a;
+	m.thread_word = (uint32_t)g->key;
+	WT_COLUMN(m, start_gap, p->wide[0], g->n);
+	WT_COLUMN(m, dur, p->wide[1], g->n);
+	WT_COLUMN(m, kind, p->narrow[3], g->n);
+	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_OVERHEADS, &m, g->n);
+}
+
 typedef void emit_fn(struct wt_pack *p, const struct wt_gather *g);
 
 /*
@@ -261,6 +275,8 @@ static void count(struct wt_pack *p, const struct wt_dev_rec *r)
 	case WT_DEV_GRAPH:
 		p->graphs++;
 		break;
+	case WT_DEV_OVERHEAD:
+		return;
 	case WT_DEV_NONE:
 		p->unknown++;
 		return;
@@ -279,9 +295,11 @@ void wt_pack_device(struct wt_pack *p, const struct wt_dev_rec *r)
 		[WT_DEV_KERNEL] = {offsetof(struct wt_pack, kernel), emit_kernels},
 		[WT_DEV_COPY] = {offsetof(struct wt_pack, copy), emit_copies},
 		[WT_DEV_GRAPH] = {offsetof(struct wt_pack, graph), emit_graphs},
+		[WT_DEV_OVERHEAD] = {offsetof(struct wt_pack, overhead), emit_overheads},
 	};
-	uint64_t key = r->kind == WT_DEV_API ? r->u.api.thread_word
-					     : (uint64_t)r->device << 32 | r->context;
+	uint64_t key = r->kind == WT_DEV_API	    ? r->u.api.thread_word
+		       : r->kind == WT_DEV_OVERHEAD ? r->u.overhead.thread_word
+						    : (uint64_t)r->device << 32 | r->context;
 	struct wt_dev_row row =
 				  {
 					  .start = r->start,
@@ -304,6 +322,8 @@ void wt_pack_device(struct wt_pack *p, const struct wt_dev_rec *r)
 	if (r->kind == WT_DEV_API) {
 		row.a = r->u.api.cbid;
 		row.b = (uint32_t)r->u.api.runtime;
+	} else if (r->kind == WT_DEV_OVERHEAD) {
+		row.a = r->u.overhead.kind;
 	} else if (r->kind == WT_DEV_KERNEL) {
 		row.a = function_of(p, r);
 		row.b = shape_of(p, r);
@@ -329,5 +349,6 @@ void wt_pack_device_end(struct wt_pack *p)
 		close_gather(p, &p->kernel[i], emit_kernels);
 		close_gather(p, &p->copy[i], emit_copies);
 		close_gather(p, &p->graph[i], emit_graphs);
+		close_gather(p, &p->overhead[i], emit_overheads);
 	}
 }

@@ -237,6 +237,8 @@ static const struct {
 	{CUPTI_ACTIVITY_KIND_MEMCPY, 2, "enabling copies"},
 	{CUPTI_ACTIVITY_KIND_MEMCPY2, 2, "enabling peer copies"},
 	{CUPTI_ACTIVITY_KIND_MEMSET, 2, "enabling memsets"},
+	{CUPTI_ACTIVITY_KIND_OVERHEAD, 8,
+	 "enabling overheads"}, /* few: no call has one as a rule */
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

@@ -31,12 +31,14 @@ typedef CUpti_ActivityMemcpyPtoP4 peer_rec;
 typedef CUpti_ActivityMemset4 set_rec;
 typedef CUpti_ActivityGraphTrace2 graph_rec;
 typedef CUpti_ActivityAPI api_rec;
+typedef CUpti_ActivityOverhead3 overhead_rec;
 
 /* What every release since 11.8 has. */
-#define KERNEL_BYTES 200u /* CUpti_ActivityKernel8 */
-#define COPY_BYTES   88u  /* CUpti_ActivityMemcpy5, MemcpyPtoP4 is 96 */
-#define SET_BYTES    88u  /* CUpti_ActivityMemset4 */
-#define GRAPH_BYTES  48u  /* CUpti_ActivityGraphTrace */
+#define KERNEL_BYTES   200u /* CUpti_ActivityKernel8 */
+#define COPY_BYTES     88u  /* CUpti_ActivityMemcpy5, MemcpyPtoP4 is 96 */
+#define SET_BYTES      88u  /* CUpti_ActivityMemset4 */
+#define GRAPH_BYTES    48u  /* CUpti_ActivityGraphTrace */
+#define OVERHEAD_BYTES 40u  /* CUpti_ActivityOverhead */
 
 _Static_assert(offsetof(kernel_rec, start) == 16 && offsetof(kernel_rec, name) == 104 &&
 		       offsetof(kernel_rec, graphNodeId) == 144 &&
@@ -218,6 +220,27 @@ static int read_graph(const void *rec, size_t avail, int extra, struct wt_dev_re
 	return 1;
 }
 
+/* Thread word 0: of a process or a device, or without times; it explains no gap of a thread. */
+static int read_overhead(const void *rec, size_t avail, int extra, struct wt_dev_rec *r)
+{
+	CUpti_ActivityObjectKindId id;
+	CUpti_ActivityObjectKind object;
+	CUpti_ActivityOverheadKind kind;
+
+	if (avail < OVERHEAD_BYTES)
+		return 0;
+	GET(kind, overhead_rec, overheadKind);
+	GET(object, overhead_rec, objectKind);
+	GET(id, overhead_rec, objectId);
+	GET(r->start, overhead_rec, start);
+	GET(r->end, overhead_rec, end);
+	r->kind = WT_DEV_OVERHEAD;
+	r->u.overhead.kind = (uint32_t)kind;
+	if (object == CUPTI_ACTIVITY_OBJECT_THREAD && r->start && r->end > r->start)
+		r->u.overhead.thread_word = id.pt.threadId;
+	return 1;
+}
+
 /* By kind; a hole is a kind that is passed over. Kinds are appended and never renumbered. */
 static int (*const readers[])(const void *, size_t, int, struct wt_dev_rec *) = {
 	[CUPTI_ACTIVITY_KIND_MEMCPY] = read_copy,
@@ -228,6 +251,7 @@ static int (*const readers[])(const void *, size_t, int, struct wt_dev_rec *) = 
 	[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] = read_kernel,
 	[CUPTI_ACTIVITY_KIND_MEMCPY2] = read_peer,
 	[CUPTI_ACTIVITY_KIND_GRAPH_TRACE] = read_graph,
+	[CUPTI_ACTIVITY_KIND_OVERHEAD] = read_overhead,
 };
 
 int wt_cupti_record(const void *rec, size_t avail, int extra, struct wt_dev_rec *ret)

@@ -197,9 +197,13 @@ static void find_ranges(struct wt_gaps *g, const struct host_part *h, uint32_t k
 			find_on_thread(g, h, k, kinds);
 }
 
-/* The same where the records do not say which thread it was: any of the process. */
+/* Other tools' records do not always say which thread it was: then any of the process. */
 static void find_anywhere(struct wt_gaps *g, const struct host_part *h, uint32_t kinds)
 {
+	if (g->tl->processes[h->launch->process].level >= 0) {
+		find_ranges(g, h, kinds);
+		return;
+	}
 	for (uint32_t k = 0; kinds & g->ranges.kinds && k < g->tl->nthreads && !g->found.n; k++)
 		if (g->tl->threads[k].process == h->launch->process)
 			find_on_thread(g, h, k, kinds);

@@ -464,5 +464,6 @@ int wt_trace_emit(struct wt_trace *t)
 	free(works);
 	err = collective_of_row ? err : -WT_E_NOMEM;
 	free(collective_of_row);
+	wt_trace_emit_overheads(t);
 	return err ? err : wt_trace_emit_marks(t);
 }

@@ -4,9 +4,9 @@
  * captured have. Neither the file nor CUPTI says which node came from which launch, so the list of captured launches
  * is laid beside the kernels of a replay, in the order of their nodes' ids:
  *
- *   all shapes and names agree      (a name that the launch does not know agrees, if it is the same for all launches of
- *                                   that function) each kernel has the product of its launch; of the kernels of one product the
- *                                   longest has the work, as outside of graphs
+ *   all shapes and names agree      each kernel has the product of its launch; of the kernels of one product the
+ *                                   longest has the work, as outside of graphs. A name that the launch does not know
+ *                                   agrees if it is the same for all launches of that function
  *   they do not                     a kernel has one only where every launch of its name and shape was the same product
  *
  * Ids of nodes are taken to grow in the order of creation; where they do not, the first rule fails and nothing is

@@ -348,6 +348,11 @@ static void load_api(struct wt_trace *t, const Warptap__V1__Packet *p)
 	wt_trace_load_api(t, p->api);
 }
 
+static void load_overheads(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	wt_trace_load_overheads(t, p->overheads);
+}
+
 static void load_kernels(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	wt_trace_load_kernels(t, p->kernels);
@@ -518,6 +523,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(COST, load_cost),
 	BODY(END, load_end),
 	BODY(TABLE, load_table),
+	BODY(OVERHEADS, load_overheads),
 #undef BODY
 };
 
@@ -579,6 +585,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->anchors.p);
 	free(t->collectives.p);
 	free(t->marks.p);
+	free(t->overheads.p);
 	free(t->counts.p);
 	free(t->window_counts.p);
 	free(t->places.p);

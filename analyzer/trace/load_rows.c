@@ -121,6 +121,28 @@ void wt_trace_load_api(struct wt_trace *t, const Warptap__V1__ApiRecords *m)
 	}
 }
 
+void wt_trace_load_overheads(struct wt_trace *t, const Warptap__V1__Overheads *m)
+{
+	const size_t len[] = {m->n_start_gap, m->n_dur, m->n_kind};
+	size_t n = wt_trace_columns(t, len, sizeof(len) / sizeof(len[0]));
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct wt_overhead *o = wt_vec_add(&t->overheads);
+
+		if (!o) {
+			t->error = -WT_E_NOMEM;
+			return;
+		}
+		o->start_ns = step(end, AT(m, start_gap, i));
+		o->dur_ns = AT(m, dur, i);
+		end = o->start_ns + o->dur_ns;
+		o->thread_word = m->thread_word;
+		o->kind = AT(m, kind, i);
+		o->window = window_now(t);
+	}
+}
+
 /* CUpti_ActivityMemcpyKind -> enum wt_copy_kind */
 static const uint8_t copy_kinds[] = {
 	[1] = WT_COPY_H2D, [2] = WT_COPY_D2H,  [3] = WT_COPY_H2D, [4] = WT_COPY_D2H,

@@ -128,6 +128,11 @@ struct wt_mark {
 	int64_t value;
 	uint32_t what, kind; /* enum MarkWhat, MarkKind */
 };
+struct wt_overhead { /* of Overheads */
+	uint64_t start_ns, dur_ns;
+	uint32_t thread_word, kind; /* kind: CUpti_ActivityOverheadKind */
+	uint16_t window;	    /* as in wt_record */
+};
 struct wt_count_row {
 	uint64_t n;
 	uint32_t context, kind, state;
@@ -175,6 +180,7 @@ struct wt_trace {
 	WT_VEC(struct wt_anchor) anchors;
 	WT_VEC(struct wt_coll_row) collectives;
 	WT_VEC(struct wt_mark) marks;
+	WT_VEC(struct wt_overhead) overheads;
 	/* last totals; totals at each window's close, less those at its opening */
 	WT_VEC(struct wt_count_row) counts;
 	WT_VEC(struct wt_count_row) window_counts;
@@ -219,6 +225,9 @@ void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m);
 void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m);
 void wt_trace_load_graph_runs(struct wt_trace *t, const Warptap__V1__GraphRuns *m);
 void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collectives *m);
+void wt_trace_load_overheads(struct wt_trace *t, const Warptap__V1__Overheads *m);
+/* overheads.c */
+void wt_trace_emit_overheads(struct wt_trace *t);
 /* load_marks.c */
 void wt_trace_load_marks(struct wt_trace *t, const Warptap__V1__Marks *m);
 int wt_trace_emit_marks(struct wt_trace *t); /* 0 or -WT_E_NOMEM */

@@ -146,8 +146,9 @@ enum sim_collective {
 /* Faults that the driver's friends act out. */
 enum sim_fault_kind {
 	SIM_FAULT_LINK_MILLI, /* factor in 1/1000 between ranks a and b; b = -1: of whatever a takes part in */
-	SIM_FAULT_HANG,	 /* number of the operation of rank a that never completes; 0 = none */
-	SIM_FAULT_ZEROED /* 1: the a-th kernel record has no times */
+	SIM_FAULT_HANG,	  /* number of the operation of rank a that never completes; 0 = none */
+	SIM_FAULT_ZEROED, /* 1: the a-th kernel record has no times */
+	SIM_FAULT_HOLD_NS /* how long the a-th API record keeps its thread */
 };
 
 enum sim_graph_object { SIM_OBJECT_GRAPH, SIM_OBJECT_EXEC, SIM_OBJECT_NODE };

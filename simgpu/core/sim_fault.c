@@ -30,6 +30,7 @@ static struct {
 	size_t n_links;
 	int64_t hang, hang_rank;
 	int64_t zero_from, zero_every; /* 0 = off; every 1 = all from zero_from on */
+	int64_t hold_every, hold_ns;   /* 0 = off */
 } fault = {.throttle.milli = 1000};
 
 struct reader {
@@ -261,12 +262,28 @@ static int load_zeroed(struct reader *r)
 	return 0;
 }
 
+static int load_hold(struct reader *r)
+{
+	const char *v = sim_scenario_get("cupti.hold");
+	char text[64], *time;
+
+	fault.hold_every = 0;
+	if (!v)
+		return 0;
+	snprintf(text, sizeof(text), "%s", v);
+	time = cut_at(text, ':');
+	if (!time || sim_parse_int(trim(text), 1, INT64_MAX, &fault.hold_every) ||
+	    sim_parse_ns(trim(time), &fault.hold_ns))
+		return bad(r, "cupti.hold", v, "number:time, as 200:20ms");
+	return 0;
+}
+
 int sim_fault_load(int64_t rank, const struct sim_device_type *device, char *err, size_t n)
 {
 	struct reader r = {err, n};
 
 	if (load_memory(&r, device) || load_throttle(&r) || load_clock(&r, rank) ||
-	    load_links(&r) || load_hang(&r) || load_zeroed(&r))
+	    load_links(&r) || load_hang(&r) || load_zeroed(&r) || load_hold(&r))
 		return -1;
 	return 0;
 }
@@ -318,6 +335,11 @@ int64_t sim_fault_link_milli(int64_t a, int64_t b)
 int64_t sim_fault_hang(int64_t rank)
 {
 	return fault.hang_rank == ANY || fault.hang_rank == rank ? fault.hang : 0;
+}
+
+int64_t sim_fault_hold_ns(int64_t number)
+{
+	return fault.hold_every && number % fault.hold_every == 0 ? fault.hold_ns : 0;
 }
 
 bool sim_fault_zeroed(int64_t number)

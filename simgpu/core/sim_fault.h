@@ -34,5 +34,7 @@ int64_t sim_fault_link_milli(int64_t a, int64_t b);
 int64_t sim_fault_hang(int64_t rank);
 /* [cupti] zero_timestamps: is the n-th kernel record (from 1) without times? */
 bool sim_fault_zeroed(int64_t number);
+/* [cupti] hold: how long the n-th API record (from 1) keeps its thread. */
+int64_t sim_fault_hold_ns(int64_t number);
 
 #endif

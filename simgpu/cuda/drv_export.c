@@ -138,6 +138,7 @@ static int64_t fault(enum sim_fault_kind what, int64_t a, int64_t b)
 {
 	return what == SIM_FAULT_LINK_MILLI ? sim_fault_link_milli(a, b)
 	       : what == SIM_FAULT_HANG	    ? sim_fault_hang(a)
+	       : what == SIM_FAULT_HOLD_NS  ? sim_fault_hold_ns(a)
 					    : sim_fault_zeroed(a);
 }
 

@@ -31,7 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct call calls[2][MAX_CBIDS]; /* by sim_domain; callback ids of 13.0 end below 1024 */
 static int sink_set;
 
-/* OVERHEAD is accepted and never yields a record: this stand-in has no overhead of its own to tell of. */
+/* This stand-in has no overhead of its own to tell of: OVERHEAD yields records where a scenario holds threads. */
 static const uint8_t supported[CUPTI_ACTIVITY_KIND_COUNT] = {
 	[CUPTI_ACTIVITY_KIND_MEMCPY] = 1,
 	[CUPTI_ACTIVITY_KIND_MEMSET] = 1,

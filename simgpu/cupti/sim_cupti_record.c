@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ROW(kind, type) [CUPTI_ACTIVITY_KIND_##kind] = sizeof(type)
@@ -20,6 +21,7 @@ static const uint16_t sizes[CUPTI_ACTIVITY_KIND_COUNT] = {
 	ROW(DRIVER, CUpti_ActivityAPI),
 	ROW(RUNTIME, CUpti_ActivityAPI),
 	ROW(EXTERNAL_CORRELATION, CUpti_ActivityExternalCorrelation),
+	ROW(OVERHEAD, CUpti_ActivityOverhead3),
 };
 
 size_t cupti_record_size(CUpti_ActivityKind kind)
@@ -181,6 +183,41 @@ void cupti_on_op(void *arg, const struct sim_op *op)
 		copy_record(op);
 }
 
+/*
+ * CUPTI may flush on a thread of the job, which launches nothing meanwhile. A scenario makes it so, after the call's
+ * own record: the call is over for all but the caller.
+ */
+static void hold_thread(const struct sim_api *api, uint32_t thread)
+{
+	static int64_t number;
+	const struct sim_export *sim = cupti_sim();
+	CUpti_ActivityOverhead3 r;
+	int64_t ns = 0, from_ns, to_ns;
+
+	if (sim && sim->bytes >= offsetof(struct sim_export, fault) + sizeof(sim->fault))
+		ns = sim->fault(SIM_FAULT_HOLD_NS, __atomic_add_fetch(&number, 1, __ATOMIC_RELAXED),
+				0);
+	if (!ns)
+		return;
+	from_ns = sim->now_ns();
+	nanosleep(&(struct timespec){ns / 1000000000, ns % 1000000000}, NULL);
+	to_ns = sim->now_ns();
+	sim->truth_note("held_thread", "tid=%d start_ns=%lld end_ns=%lld", (int)gettid(),
+			(long long)from_ns, (long long)to_ns);
+	if (!cupti_was_on(CUPTI_ACTIVITY_KIND_OVERHEAD, 0, from_ns))
+		return;
+	memset(&r, 0, sizeof(r));
+	r.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+	r.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+	r.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	r.objectId.pt.processId = (uint32_t)getpid();
+	r.objectId.pt.threadId = thread;
+	r.start = cupti_time(from_ns);
+	r.end = cupti_time(to_ns);
+	r.correlationId = api->correlation;
+	cupti_append(&r, sizeof(r), CUPTI_CLASS_OTHER);
+}
+
 void cupti_on_api(void *arg, const struct sim_api *api)
 {
 	CUpti_ActivityAPI r;
@@ -199,4 +236,5 @@ void cupti_on_api(void *arg, const struct sim_api *api)
 	r.correlationId = api->correlation;
 	r.returnValue = (uint32_t)api->result;
 	cupti_append(&r, sizeof(r), CUPTI_CLASS_API);
+	hold_thread(api, r.threadId);
 }

@@ -213,6 +213,37 @@ static void test_api_and_graph(void **state)
 	assert_int_equal(r.stream, 7);
 }
 
+/* 40 bytes before 12.4, then a correlation, then a pointer; a thread that is none of the job's is 0. */
+static void test_overhead(void **state)
+{
+	CUpti_ActivityOverhead3 o = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD};
+	struct wt_dev_rec r;
+
+	o.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+	o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	o.objectId.pt.processId = 99;
+	o.objectId.pt.threadId = 0xdeadbeef;
+	o.start = 1700000000000000000;
+	o.end = o.start + 70;
+	for (size_t n = 40; n <= sizeof(o); n += 8) {
+		memset(&r, 0, sizeof(r));
+		assert_int_equal(read_at_end(&o, n, 0, &r), 1);
+		assert_int_equal(r.kind, WT_DEV_OVERHEAD);
+		assert_int_equal(r.u.overhead.kind, 1 << 16);
+		assert_int_equal(r.u.overhead.thread_word, 0xdeadbeef);
+		assert_int_equal(r.end - r.start, 70);
+	}
+	assert_int_equal(read_at_end(&o, 39, 0, &r), 0);
+	o.objectKind = CUPTI_ACTIVITY_OBJECT_PROCESS;
+	memset(&r, 0, sizeof(r));
+	assert_int_equal(read_at_end(&o, sizeof(o), 0, &r), 1);
+	assert_int_equal(r.u.overhead.thread_word, 0);
+	o.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD;
+	o.end = o.start;
+	assert_int_equal(read_at_end(&o, sizeof(o), 0, &r), 1);
+	assert_int_equal(r.u.overhead.thread_word, 0);
+}
+
 /* Every kind, cut at every length: refused or read, never beyond the end (the sanitizer watches). */
 static void test_cut(void **state)
 {
@@ -272,8 +303,11 @@ static void test_buffer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kernel_releases), cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_api_and_graph),	cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_kernel_releases),
+		cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_api_and_graph),
+		cmocka_unit_test(test_overhead),
+		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_buffer),
 	};
 
