@@ -100,6 +100,7 @@ struct CUfunc_st {
 	struct CUmod_st *module;
 	struct CUlib_st *library;
 	const struct sim_kernel *sim;
+	uint32_t fill; /* a fill of a framework: bytes of an element; 0 = none */
 	struct sim_kernel_model model;
 	unsigned int regs, static_smem, local_bytes, max_threads;
 	int max_dyn_smem, carveout;
@@ -164,11 +165,20 @@ struct drv_memset {
 	uint8_t dst_kind;
 };
 
+/* Parameters of PyTorch's fill (drv_fill.c), copied out of the launch. */
+struct drv_fill {
+	int32_t n;	/* elements */
+	uint32_t bytes; /* of an element */
+	unsigned char value[8];
+	uint64_t data;
+};
+
 struct drv_kernel {
 	struct CUfunc_st *f;
 	uint32_t grid[3], block[3], cluster[3], dyn_smem;
 	const void *param; /* first bytes of kernelParams[0] of a sim_kernel; own copy in a node */
 	void **raw;	   /* kernelParams as given, for a node's GetParams */
+	struct drv_fill fill; /* of such a kernel: where param points to */
 };
 
 struct drv_task {
@@ -313,6 +323,10 @@ void drv_shared_event_free(struct CUevent_st *e);			 /* (locked) */
 /* ---- drv_module.c ---- */
 void drv_module_free(struct CUmod_st *m); /* (locked) */
 struct CUfunc_st *drv_func_new(const char *name);
+/* ---- drv_fill.c ---- */
+void drv_fill_init(struct CUfunc_st *f);
+/* Sets param by kernelParams, where the kernel does anything with them. False: they are missing. */
+bool drv_kernel_param(struct drv_kernel *k, void *const *params);
 /* ---- drv_image.c ---- */
 /* Kernels of a fat binary, cubin or PTX text. Accepts anything; `complete` says whether the names are all known. */
 void drv_image_parse(struct drv_image *image, const void *data);
@@ -340,7 +354,7 @@ struct CUgraphNode_st {
 	uint32_t index; /* in its graph */
 	uint64_t id;
 	_Alignas(16) unsigned char param[256]; /* a struct of the library's */
-	void *params[1];
+	void *params[3];
 };
 struct CUgraph_st {
 	struct drv_head head;

@@ -100,6 +100,7 @@ static CUresult kernel_create(CUfunction *ret, const struct sim_kernel *kernel)
 	f = drv_func_new(kernel->name);
 	copy->name = f->name;
 	f->sim = copy;
+	f->fill = 0;
 	if (kernel->regs)
 		f->regs = kernel->regs;
 	f->static_smem = kernel->static_smem;

@@ -36,6 +36,12 @@ void drv_node_set_task(CUgraphNode n, const struct drv_task *t)
 		memmove(n->param, t->kernel.param, t->kernel.f->sim->param_bytes);
 		n->task.kernel.param = n->param;
 		n->params[0] = n->param;
+		if (t->kernel.f->fill) { /* its three parameters, as they were given */
+			struct drv_fill *fill = (struct drv_fill *)n->param;
+
+			n->params[1] = fill->value;
+			n->params[2] = &fill->data;
+		}
 		n->task.kernel.raw = n->params;
 	}
 }

@@ -14,11 +14,8 @@ CUresult drv_task_kernel(struct drv_task *t, const CUDA_KERNEL_NODE_PARAMS_v2 *p
 					.dyn_smem = p->sharedMemBytes};
 	if (!drv_is(t->kernel.f, DRV_FUNC))
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (t->kernel.f->sim && t->kernel.f->sim->param_bytes) {
-		if (!p->kernelParams || !p->kernelParams[0])
-			return CUDA_ERROR_INVALID_VALUE;
-		t->kernel.param = p->kernelParams[0];
-	}
+	if (!drv_kernel_param(&t->kernel, p->kernelParams))
+		return CUDA_ERROR_INVALID_VALUE;
 	return drv_check_launch(&t->kernel);
 }
 

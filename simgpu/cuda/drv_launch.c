@@ -39,11 +39,8 @@ static CUresult launch(struct drv_task *t, CUfunction f, CUstream h, void **para
 	t->type = CU_GRAPH_NODE_TYPE_KERNEL;
 	t->kernel.f = f;
 	t->kernel.raw = params;
-	if (f->sim && f->sim->param_bytes) {
-		if (!params || !params[0])
-			return CUDA_ERROR_INVALID_VALUE;
-		t->kernel.param = params[0];
-	}
+	if (!drv_kernel_param(&t->kernel, params))
+		return CUDA_ERROR_INVALID_VALUE;
 	r = drv_check_launch(&t->kernel);
 	return r == CUDA_SUCCESS ? drv_issue(s, t) : r;
 }

@@ -25,6 +25,7 @@ struct CUfunc_st *drv_func_new(const char *name)
 
 	f->name = sim_intern(name);
 	f->model = sim_model_of(f->name);
+	drv_fill_init(f);
 	f->regs = 32;
 	f->max_threads = 1024;
 	f->max_dyn_smem = 49152;

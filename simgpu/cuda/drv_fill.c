@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one kernel of a framework that does what it says: PyTorch's contiguous fill. Serving engines make numbers with it
+ * that the host reads back (vLLM: how many tokens each request got), and wait for ever where they stay zero. Its
+ * parameters are the count, the value and where to. Zeroes give pages back, as memsets do; another value for more than
+ * MOST bytes is left out, since it would touch them all.
+ */
+#include "simgpu/cuda/drv.h"
+
+#include <string.h>
+
+#define MOST (16u << 20)
+
+/* The size of an element by the mangled name of its type; 0 = not filled. */
+static uint32_t element_of(const char *name)
+{
+	static const struct {
+		const char *type;
+		uint32_t bytes;
+	} types[] = {{"b", 1},		{"h", 1}, {"a", 1}, {"s", 2},
+		     {"t", 2},		{"i", 4}, {"j", 4}, {"f", 4},
+		     {"l", 8},		{"m", 8}, {"d", 8}, {"N3c108BFloat16E", 2},
+		     {"N3c104HalfE", 2}};
+	const char *at = strstr(name, "FillFunctorI");
+
+	if (!at || !strstr(name, "vectorized_elementwise_kernel"))
+		return 0;
+	at += strlen("FillFunctorI");
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		size_t n = strlen(types[i].type);
+
+		if (!strncmp(at, types[i].type, n) && at[n] == 'E')
+			return types[i].bytes;
+	}
+	return 0;
+}
+
+/* All of it is memory that this process has on the device. */
+static bool is_device(const unsigned char *p, uint64_t bytes)
+{
+	while (bytes) {
+		struct sim_span s;
+
+		drv_span(p, &s);
+		if (!s.pages || !s.device || !s.left)
+			return false;
+		if (s.left >= bytes)
+			return true;
+		p += s.left;
+		bytes -= s.left;
+	}
+	return true;
+}
+
+static void run(void *arg, const struct sim_launch *l)
+{
+	const struct drv_fill *fill = l->param;
+	unsigned char *to = (unsigned char *)fill->data;
+	uint64_t bytes = fill->n > 0 ? (uint64_t)fill->n * fill->bytes : 0;
+	unsigned char any = 0;
+
+	if (!bytes || !is_device(to, bytes))
+		return;
+	for (uint32_t i = 0; i < fill->bytes; i++)
+		any |= fill->value[i];
+	if (!any) {
+		sim_pages_zero(drv_span, to, bytes);
+		return;
+	}
+	if (bytes > MOST)
+		return;
+	drv_touch(to, bytes);
+	for (uint64_t i = 0; i < bytes; i += fill->bytes)
+		memcpy(to + i, fill->value, fill->bytes);
+}
+
+static const struct sim_kernel fill_kernel = {
+	.name = "fill", .param_bytes = sizeof(struct drv_fill), .finish = run};
+
+void drv_fill_init(struct CUfunc_st *f)
+{
+	f->fill = element_of(f->name);
+	if (f->fill)
+		f->sim = &fill_kernel;
+}
+
+bool drv_kernel_param(struct drv_kernel *k, void *const *params)
+{
+	struct drv_fill *fill = &k->fill;
+
+	if (!k->f->sim || !k->f->sim->param_bytes)
+		return true;
+	if (!k->f->fill) {
+		k->param = params ? params[0] : NULL;
+		return k->param != NULL;
+	}
+	*fill = (struct drv_fill){.bytes = k->f->fill};
+	if (params && params[0] && params[1] && params[2]) {
+		memcpy(&fill->n, params[0], sizeof(fill->n));
+		memcpy(fill->value, params[1], fill->bytes);
+		memcpy(&fill->data, params[2], sizeof(fill->data));
+	}
+	k->param = fill;
+	return true;
+}
