@@ -21,9 +21,16 @@ const char *const wt_phase_names[WT_PHASES] = {
 };
 const char *const wt_step_source_names[] = {
 	[WT_STEPS_MARKED] = "marked",	    [WT_STEPS_NAMED] = "named",
-	[WT_STEPS_OPTIMIZER] = "optimizer", [WT_STEPS_GRAPH] = "graph",
-	[WT_STEPS_PERIOD] = "period",
+	[WT_STEPS_OPTIMIZER] = "optimizer", [WT_STEPS_ENGINE] = "engine",
+	[WT_STEPS_GRAPH] = "graph",	    [WT_STEPS_PERIOD] = "period",
 };
+const char *const wt_batch_source_names[] = {
+	[WT_BATCH_NONE] = NULL,
+	[WT_BATCH_ANNOTATED] = "annotated",
+	[WT_BATCH_GEOMETRY] = "geometry",
+	[WT_BATCH_ORDER] = "order",
+};
+const struct wt_batch wt_batch_unknown = {-1, -1, -1, -1, -1, -1, 0, WT_BATCH_NONE, 0};
 
 /* Words in names of kernels that only optimizers launch; norms and copies share the family. */
 static int is_anchor(const char *name)
@@ -220,8 +227,13 @@ static int each_process(struct wt_axes *a)
 
 		err = wt_launches_of(a, (uint16_t)p, ops + first[p], first[p + 1] - first[p], &l);
 		if (!err && l.n) {
+			struct wt_iteration *it = NULL;
+			size_t nit = 0;
+
 			err = wt_phases_of(a, &l);
-			err = err ? err : wt_steps_of(a, &l);
+			err = err ? err : wt_iterations_of(a, &l, &it, &nit);
+			err = err ? err : wt_steps_of(a, &l, it, nit);
+			free(it);
 		}
 		free(l.rows);
 	}

@@ -35,10 +35,31 @@ enum wt_step_source {
 	WT_STEPS_MARKED,    /* ranges that the job marked as steps */
 	WT_STEPS_NAMED,	    /* ranges whose name says so: ProfilerStep#3 */
 	WT_STEPS_OPTIMIZER, /* a step ends with the optimizer's last kernel */
+	WT_STEPS_ENGINE,    /* an iteration of a serving engine, by the order of its kernels */
 	WT_STEPS_GRAPH,	    /* a step begins with the launch of the same executable graph */
 	WT_STEPS_PERIOD,    /* the sequence of kernels repeats */
 };
 extern const char *const wt_step_source_names[];
+
+/*
+ * What an iteration of a serving engine worked on; -1 = not known. A request whose prompt is being worked on (context)
+ * has many new tokens, one that generates has one (more where it guesses ahead).
+ */
+enum wt_batch_source {
+	WT_BATCH_NONE,
+	WT_BATCH_ANNOTATED, /* the engine's annotation says it */
+	WT_BATCH_GEOMETRY,  /* grids of kernels say tokens and requests */
+	WT_BATCH_ORDER,	    /* only which kernels ran, and how they were launched */
+};
+extern const char *const wt_batch_source_names[];
+struct wt_batch {
+	int64_t tokens, requests;
+	int64_t context_requests, context_tokens;
+	int64_t generation_requests, generation_tokens;
+	uint32_t layers; /* kernels that wrote to the cache; 0 = none seen */
+	uint8_t source, grade;
+};
+extern const struct wt_batch wt_batch_unknown;
 
 /*
  * A step of one process on one of its devices. Its window is what the device did from the end of the step before (of
@@ -55,7 +76,10 @@ struct wt_step {
 	uint8_t partial; /* cut by the recording, or start-up is in it: kept out of medians */
 	uint8_t source;	 /* enum wt_step_source */
 	uint8_t grade;
-	uint8_t phase; /* of a serving engine's iteration: PREFILL, DECODE, MIXED; else UNKNOWN */
+	uint8_t phase;	 /* of a serving engine's iteration: PREFILL, DECODE, MIXED; else UNKNOWN */
+	uint8_t startup; /* an iteration of the engine's start-up: warm-up, profiling, capture */
+	struct wt_batch batch,
+		geometry; /* the best known, and what grids alone say of the same iteration */
 };
 
 struct wt_phase_row { /* over the windows of all devices */

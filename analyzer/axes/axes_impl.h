@@ -36,8 +36,20 @@ size_t wt_launches_cluster(const struct wt_axes *a, const struct wt_launches *l,
 int wt_phases_of(struct wt_axes *a, const struct wt_launches *l);
 /* recompute.c: of backward's operations in rows [from, to), those that repeat forward's. */
 int wt_recompute_find(struct wt_axes *a, const struct wt_launches *l, size_t from, size_t to);
+/*
+ * iterations.c: a serving engine's iterations by the order of its kernels, in order of launch; *ret is the caller's to
+ * free. None of a job that trains.
+ */
+struct wt_iteration {
+	size_t from, to; /* rows of the launches */
+	struct wt_batch batch;
+	uint8_t phase, startup;
+};
+int wt_iterations_of(struct wt_axes *a, const struct wt_launches *l, struct wt_iteration **ret,
+		     size_t *ret_n);
 /* steps.c: appends the process's steps on all its devices. */
-int wt_steps_of(struct wt_axes *a, const struct wt_launches *l);
+int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_iteration *it,
+		size_t n);
 /* period.c: rows at which the sequence of kernels begins anew; *ret_n of them (0: it does not repeat). */
 int wt_period_find(const struct wt_launches *l, size_t **ret_rows, size_t *ret_n);
 /* replays.c: rows at which a step begins with the launch of a graph; *ret_n of them (0: graphs are not what it does). */
@@ -45,6 +57,8 @@ int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, size_t
 		    size_t *ret_n);
 /* modules.c */
 int wt_modules_find(struct wt_axes *a);
+/* batch.c: what an engine's annotation says; 0 = it is none. */
+int wt_batch_of_name(const char *name, struct wt_batch *ret);
 /* PREFILL, DECODE, MIXED or UNKNOWN of an engine's step, by its name. */
 enum wt_phase wt_engine_phase(const char *name);
 

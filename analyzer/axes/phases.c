@@ -45,30 +45,6 @@ static void set(struct wt_axes *a, uint32_t op, enum wt_phase phase, int grade)
 	a->phase_grade[op] = (uint8_t)grade;
 }
 
-/* "execute_context_2(8192)_generation_3(3)": the number behind `word`, -1 = not there. */
-static long number_after(const char *name, const char *word)
-{
-	const char *at = strstr(name, word);
-
-	return at ? strtol(at + strlen(word), NULL, 10) : -1;
-}
-
-enum wt_phase wt_engine_phase(const char *name)
-{
-	long context = number_after(name, "context_"),
-	     generation = number_after(name, "generation_");
-
-	if (!strncmp(name, "step[", 5)) {
-		return !strncmp(name + 5, "EXTEND", 6)	 ? WT_PHASE_PREFILL
-		       : !strncmp(name + 5, "DECODE", 6) ? WT_PHASE_DECODE
-		       : !strncmp(name + 5, "MIXED", 5)	 ? WT_PHASE_MIXED
-							 : WT_PHASE_UNKNOWN;
-	}
-	if (context > 0)
-		return generation > 0 ? WT_PHASE_MIXED : WT_PHASE_PREFILL;
-	return generation > 0 ? WT_PHASE_DECODE : WT_PHASE_UNKNOWN;
-}
-
 static void by_range(struct wt_axes *a, const struct wt_launch *r)
 {
 	const struct wt_timeline *tl = a->ledger->tl;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a process. What begins and ends one is said by the job (marked ranges), by a name (ProfilerStep#3), by the
- * optimizer's last kernel, by the launch of the graph that does the work, or by the sequence of kernels repeating; the
- * first of these that is there decides.
+ * optimizer's last kernel, by an engine's kernels (iterations.c), by the launch of the graph that does the work, or by
+ * the sequence of kernels repeating; the first of these that is there decides.
  *
  * Each gives spans of host time. A span's operations are those launched in it; its window on a device goes from the end
  * of what was launched before it to the end of what was launched in it. Where marks leave time between steps, what is
@@ -16,7 +16,8 @@
 struct span {
 	int64_t start_ns, end_ns, number;
 	uint32_t name;
-	uint8_t partial, phase;
+	uint8_t partial, phase, startup;
+	struct wt_batch batch, geometry;
 };
 struct spans {
 	struct span *rows; /* by start, free of overlaps */
@@ -81,7 +82,9 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 			.name = r->name,
 			.partial = (uint8_t)is_cut(tl, r),
 			.phase = (uint8_t)wt_engine_phase(wt_timeline_string(tl, r->name)),
+			.geometry = wt_batch_unknown,
 		};
+		wt_batch_of_name(wt_timeline_string(tl, r->name), &ret->rows[ret->n].batch);
 		ret->on_device |= r->on_device;
 		ret->n++;
 	}
@@ -114,6 +117,8 @@ static int from_rows(const struct wt_launches *l, const size_t *borders, size_t 
 			.end_ns = to < l->n ? l->rows[to].at_ns : INT64_MAX,
 			.number = (int64_t)ret->n,
 			.partial = i <= (size_t)startup || i == n,
+			.batch = wt_batch_unknown,
+			.geometry = wt_batch_unknown,
 		};
 		ret->n++;
 	}
@@ -151,7 +156,58 @@ static int from_repeats(const struct wt_axes *a, const struct wt_launches *l,
 	return err;
 }
 
-static int find_spans(const struct wt_axes *a, const struct wt_launches *l, struct spans *ret)
+/* An iteration lasts until the next one begins: what the host does in between is the engine's scheduling. */
+static int from_engine(const struct wt_launches *l, const struct wt_iteration *it, size_t n,
+		       struct spans *ret)
+{
+	ret->n = 0;
+	ret->rows = malloc((n + 1) * sizeof(*ret->rows));
+	if (!ret->rows)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		size_t to = it[i].to;
+
+		ret->rows[ret->n++] = (struct span){
+			.start_ns = l->rows[it[i].from].at_ns,
+			.end_ns = to < l->n ? l->rows[to].at_ns : INT64_MAX,
+			.number = (int64_t)i,
+			.partial = it[i].startup,
+			.startup = it[i].startup,
+			.phase = it[i].phase,
+			.batch = it[i].batch,
+			.geometry = it[i].batch,
+		};
+	}
+	return 0;
+}
+
+/* What grids say of an iteration that the engine has annotated: the one most of which was launched in it. */
+static void add_geometry(const struct wt_launches *l, const struct wt_iteration *it, size_t n,
+			 struct spans *s)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct span *sp = &s->rows[i];
+
+		while (k < n && l->rows[it[k].to - 1].at_ns < sp->start_ns)
+			k++;
+		for (size_t j = k; sp->batch.source && j < n; j++) {
+			int64_t mid_ns = l->rows[it[j].from + (it[j].to - it[j].from) / 2].at_ns;
+
+			if (l->rows[it[j].from].at_ns >= sp->end_ns)
+				break;
+			if (mid_ns < sp->start_ns || mid_ns >= sp->end_ns)
+				continue;
+			sp->geometry = it[j].batch;
+			sp->batch.layers = it[j].batch.layers;
+			break;
+		}
+	}
+}
+
+static int find_spans(const struct wt_axes *a, const struct wt_launches *l,
+		      const struct wt_iteration *it, size_t n, struct spans *ret)
 {
 	int err = from_ranges(a, l->process, 1, ret);
 
@@ -160,6 +216,13 @@ static int find_spans(const struct wt_axes *a, const struct wt_launches *l, stru
 	if (!err && !ret->n) {
 		ret->source = WT_STEPS_NAMED;
 		err = from_ranges(a, l->process, 0, ret);
+	}
+	if (!err && ret->n)
+		add_geometry(l, it, n, ret);
+	if (!err && !ret->n && n) {
+		ret->source = WT_STEPS_ENGINE;
+		ret->grade = 2;
+		err = from_engine(l, it, n, ret);
 	}
 	if (!err && !ret->n) {
 		ret->source = WT_STEPS_OPTIMIZER;
@@ -267,6 +330,9 @@ static int on_device(struct wt_axes *a, const struct wt_launches *l, const struc
 			.source = (uint8_t)s->source,
 			.grade = s->grade,
 			.phase = r->phase,
+			.startup = r->startup,
+			.batch = r->batch,
+			.geometry = r->geometry,
 		};
 
 		if (e[i].before_ns > done_ns)
@@ -287,11 +353,12 @@ static int on_device(struct wt_axes *a, const struct wt_launches *l, const struc
 	return err;
 }
 
-int wt_steps_of(struct wt_axes *a, const struct wt_launches *l)
+int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_iteration *it,
+		size_t n)
 {
 	struct spans s = {.rows = NULL};
 	struct extent *e = NULL;
-	int err = find_spans(a, l, &s);
+	int err = find_spans(a, l, it, n, &s);
 
 	if (!err && s.n) {
 		e = malloc((s.n + 1) * sizeof(*e));

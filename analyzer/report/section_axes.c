@@ -140,6 +140,34 @@ static void steps_alone(const struct wt_report *r, struct wt_jout *j)
 	}
 }
 
+static void batch_json(struct wt_jout *j, const struct wt_batch *b)
+{
+	wt_jout_count(j, "tokens", b->tokens);
+	wt_jout_count(j, "requests", b->requests);
+	wt_jout_count(j, "context_requests", b->context_requests);
+	wt_jout_count(j, "context_tokens", b->context_tokens);
+	wt_jout_count(j, "generation_requests", b->generation_requests);
+	wt_jout_count(j, "generation_tokens", b->generation_tokens);
+	wt_jout_string(j, "source", wt_batch_source_names[b->source]);
+	wt_jout_int(j, "grade", b->grade);
+}
+
+static void iteration_json(struct wt_jout *j, const struct wt_step *s)
+{
+	if (!s->batch.source) {
+		wt_jout_null(j, "iteration");
+		return;
+	}
+	wt_jout_open(j, "iteration", '{');
+	batch_json(j, &s->batch);
+	wt_jout_count(j, "layers", s->batch.layers ? (int64_t)s->batch.layers : -1);
+	wt_jout_bool(j, "start_up", s->startup);
+	wt_jout_open(j, "by_geometry", '{');
+	batch_json(j, &s->geometry);
+	wt_jout_close(j, '}');
+	wt_jout_close(j, '}');
+}
+
 /* A step's account is of its window on the device, see axes.h. */
 void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
 {
@@ -170,6 +198,7 @@ void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_bool(j, "partial", s->partial);
 		wt_jout_uint(j, "operations", s->ops);
 		wt_jout_string(j, "phase", s->phase ? wt_phase_names[s->phase] : NULL);
+		iteration_json(j, s);
 		wt_jout_open(j, "leaves_ns", '{');
 		for (int k = 0; k < WT_LEAVES; k++)
 			if (a.leaves_ns[k])

@@ -475,6 +475,164 @@ static void test_gradient_comm(void **state)
 	close_scene(&s);
 }
 
+#define KV   "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>"
+#define ROPE "void vllm::rotary_embedding_kernel<c10::BFloat16, true>"
+
+/* A pass of two layers over so many tokens. */
+static void layers(struct scene *s, unsigned tokens)
+{
+	for (int i = 0; i < 2; i++) {
+		kernel(s, 1, ROPE, tokens);
+		kernel(s, 1, KV, tokens);
+		kernel(s, 1, GEMM, 4);
+	}
+}
+
+/* As vLLM's second runner does it: fresh requests are noted three times, then one more for their pages. */
+static void runner2(struct scene *s, unsigned fresh, int prompts, unsigned tokens,
+		    unsigned requests)
+{
+	for (int i = 0; fresh && i < 3; i++)
+		kernel(s, 1, "_apply_write_kernel", fresh);
+	if (fresh || requests == 3)
+		kernel(s, 1, "_apply_write_kernel", requests);
+	if (prompts)
+		kernel(s, 1, "_prepare_prefill_inputs_kernel", requests);
+	layers(s, tokens);
+	kernel(s, 1, "_gumbel_sample_kernel", requests);
+	kernel(s, 1, "_post_update_kernel", requests);
+}
+
+static void iteration_is(const struct scene *s, size_t i, enum wt_phase phase, int64_t context,
+			 int64_t context_tokens, int64_t generation)
+{
+	const struct wt_step *step = &s->a->steps[i];
+
+	assert_int_equal(step->source, WT_STEPS_ENGINE);
+	assert_int_equal(step->phase, phase);
+	assert_int_equal(step->batch.source, WT_BATCH_GEOMETRY);
+	assert_int_equal(step->batch.context_requests, context);
+	assert_int_equal(step->batch.context_tokens, context_tokens);
+	assert_int_equal(step->batch.generation_requests, generation);
+	assert_int_equal(step->batch.generation_tokens, generation);
+	assert_int_equal(step->batch.tokens, context_tokens + generation);
+	assert_int_equal(step->batch.requests, context + generation);
+	assert_int_equal(step->batch.layers, 2);
+}
+
+static void test_iterations(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int i = 0; i < 30; i++)
+		kernel(&s, 1, "warm_up", 7);
+	runner2(&s, 2, 1, 64, 2); /* two prompts: all the budget, the second one goes on */
+	runner2(&s, 0, 1, 21, 2);
+	runner2(&s, 0, 0, 2, 2);
+	runner2(&s, 1, 1, 11, 3);
+	runner2(&s, 0, 0, 3, 3);  /* pages for all three, none of them new */
+	runner2(&s, 3, 1, 30, 3); /* all ended, three others came */
+	build(&s);
+	assert_int_equal(s.a->nsteps, 6);
+	iteration_is(&s, 0, WT_PHASE_PREFILL, 2, 64, 0);
+	iteration_is(&s, 1, WT_PHASE_MIXED, 1, 20, 1);
+	iteration_is(&s, 2, WT_PHASE_DECODE, 0, 0, 2);
+	iteration_is(&s, 3, WT_PHASE_MIXED, 1, 9, 2);
+	iteration_is(&s, 4, WT_PHASE_DECODE, 0, 0, 3);
+	iteration_is(&s, 5, WT_PHASE_PREFILL, 3, 30, 0);
+	/* Start-up is in no iteration: the first has what is before its layers in the others. */
+	assert_int_equal(s.a->steps[0].ops, 5 + 6 + 2);
+	assert_int_equal(s.a->phases[WT_PHASE_UNKNOWN].kernels, 30);
+	assert_int_equal(s.a->phases[WT_PHASE_DECODE].grades_ns[2], (8 + 9) * 100);
+	close_scene(&s);
+}
+
+/* An engine that says nothing of new requests: those of the iteration before go on. */
+static void test_iterations_by_history(void **state)
+{
+	static const struct {
+		unsigned tokens, requests;
+	} run[] = {{40, 2}, {2, 2}, {33, 3}, {3, 3}, {1, 1}};
+	struct scene s;
+
+	open_scene(&s);
+	for (size_t i = 0; i < 5; i++) {
+		layers(&s, run[i].tokens);
+		kernel(&s, 1, "_gumbel_sample_kernel", run[i].requests);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 5);
+	/* Nothing is known of what ran before the first: tokens and requests, not how they part. */
+	assert_int_equal(s.a->steps[0].batch.tokens, 40);
+	assert_int_equal(s.a->steps[0].batch.requests, 2);
+	assert_int_equal(s.a->steps[0].batch.context_requests, -1);
+	assert_int_equal(s.a->steps[0].batch.grade, 1);
+	iteration_is(&s, 1, WT_PHASE_DECODE, 0, 0, 2);
+	iteration_is(&s, 2, WT_PHASE_MIXED, 1, 31, 2);
+	iteration_is(&s, 3, WT_PHASE_DECODE, 0, 0, 3);
+	iteration_is(&s, 4, WT_PHASE_DECODE, 0, 0, 1);
+	close_scene(&s);
+}
+
+/* What samples once a layer chooses experts; a job that trains serves nothing. */
+static void test_no_iterations(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int i = 0; i < 8; i++) {
+		kernel(&s, 1, KV, 5);
+		kernel(&s, 1, "argmax_kernel", 5);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 1);
+	assert_int_equal(s.a->steps[0].batch.layers, 8);
+	close_scene(&s);
+	open_scene(&s);
+	for (int i = 0; i < 4; i++) {
+		layers(&s, 5);
+		kernel(&s, 1, "_gumbel_sample_kernel", 5);
+		kernel(&s, 1, ADAM, 1);
+	}
+	build(&s);
+	for (size_t i = 0; i < s.a->nsteps; i++)
+		assert_int_equal(s.a->steps[i].source, WT_STEPS_OPTIMIZER);
+	close_scene(&s);
+}
+
+static void test_annotations(void **state)
+{
+	static const struct {
+		const char *name;
+		struct wt_batch want;
+	} rows[] = {
+		{"execute_context_2(8192)_generation_3(3)", {8195, 5, 2, 8192, 3, 3, 0, 1, 2}},
+		{"execute_context_1(888_788544)_generation_0(0)", {888, 1, 1, 888, 0, 0, 0, 1, 2}},
+		{"execute_41_context_1(sq40sk40sqsq9sqsk9)_generation_1(sq1sk7sqsq1sqsk7)",
+		 {41, 2, 1, 40, 1, 1, 0, 1, 2}},
+		{"step[EXTEND bs=15 toks=15360]", {15360, 15, 15, 15360, 0, 0, 0, 1, 2}},
+		{"step[DECODE bs=32]", {32, 32, 0, 0, 32, 32, 0, 1, 2}},
+		{"step[MIXED bs=4 toks=100]", {100, 4, -1, -1, -1, -1, 0, 1, 2}},
+		{"execute_context_99999999999999999999(1)_generation_1(1)",
+		 {2, -1, -1, 1, 1, 1, 0, 0, 0}},
+		{"ProfilerStep#3", {-1, -1, -1, -1, -1, -1, 0, 0, 0}},
+		{"context_(", {-1, -1, -1, -1, -1, -1, 0, 0, 0}},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct wt_batch b, want = rows[i].want;
+
+		assert_int_equal(wt_batch_of_name(rows[i].name, &b), want.source != 0);
+		assert_int_equal(b.tokens, want.tokens);
+		assert_int_equal(b.requests, want.requests);
+		assert_int_equal(b.context_requests, want.context_requests);
+		assert_int_equal(b.context_tokens, want.context_tokens);
+		assert_int_equal(b.generation_requests, want.generation_requests);
+		assert_int_equal(b.generation_tokens, want.generation_tokens);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -490,6 +648,10 @@ int main(void)
 		cmocka_unit_test(test_few_graphs),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_gradient_comm),
+		cmocka_unit_test(test_iterations),
+		cmocka_unit_test(test_iterations_by_history),
+		cmocka_unit_test(test_no_iterations),
+		cmocka_unit_test(test_annotations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
