@@ -19,6 +19,7 @@ const struct wt_hook wt_hooks[WT_ID_END] = {
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 	{"warptap_mark", 0, WT_KIND_MARK, WT_LIB_OURS, 0, sizeof("warptap_mark") - 1},
+	{"nccl event", 0, WT_KIND_NCCL_EVENT, WT_LIB_OURS, 0, sizeof("nccl event") - 1},
 };
 
 _Atomic(void *) wt_slot[WT_ID_END];

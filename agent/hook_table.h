@@ -19,7 +19,8 @@ enum wt_hook_id {
 #include WT_HOOKS_CUBLAS
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
-	WT_ID_MARK, /* no hook: rows of marks.c, for the file's Ops packet */
+	WT_ID_MARK,	  /* no hook: rows of marks.c, for the file's Ops packet */
+	WT_ID_NCCL_EVENT, /* likewise, of collectors/nccl_plugin.c */
 	WT_ID_END
 };
 
@@ -43,7 +44,8 @@ enum wt_kind {
 	WT_KIND_COMM,
 	WT_KIND_CONTEXT,
 	WT_KIND_GEMM,
-	WT_KIND_MARK
+	WT_KIND_MARK,
+	WT_KIND_NCCL_EVENT
 };
 /* In memory. WT_UNROWED: done at level count, where no row is kept; UNROWED of trace.proto in the file. */
 enum wt_count_state { WT_DONE, WT_CAPTURED, WT_FAILED, WT_SOFT, WT_UNROWED };

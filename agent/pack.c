@@ -58,7 +58,8 @@ static int columns_open(struct wt_pack *p)
 	p->coll = wt_arena_get(&p->mem, WT_BATCH_ROWS * sizeof(*p->coll));
 	p->packet = wt_arena_get(&p->mem, WT_PACKET_MAX);
 	p->mark = wt_arena_get(&p->mem, WT_BATCH_ROWS * sizeof(*p->mark));
-	return p->texts && p->coll && p->mark && p->packet ? 0 : -WT_E_NOMEM;
+	p->nccl = wt_arena_get(&p->mem, WT_BATCH_ROWS * sizeof(*p->nccl));
+	return p->texts && p->coll && p->mark && p->nccl && p->packet ? 0 : -WT_E_NOMEM;
 }
 
 int wt_pack_open(struct wt_pack *p, const char *path, uint64_t cap_bytes)

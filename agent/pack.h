@@ -98,6 +98,11 @@ struct wt_coll_row {
 	uint64_t seq, count, ring, call_seq, group;
 };
 
+struct wt_nccl_row { /* collectors/nccl_plugin.h; of the batch at hand */
+	uint64_t call_seq;
+	struct wt_rec rec;
+};
+
 struct wt_mark_row { /* of the batch at hand: one thread's */
 	uint64_t call_seq, tsc;
 	int64_t value;
@@ -139,6 +144,8 @@ struct wt_pack {
 	uint32_t n_coll;
 	struct wt_mark_row *mark; /* [WT_BATCH_ROWS] */
 	uint32_t n_mark;
+	struct wt_nccl_row *nccl; /* [WT_BATCH_ROWS] */
+	uint32_t n_nccl;
 	uint32_t mark_names; /* different names said so far, see pack_marks.c */
 	struct wt_gather api[WT_PACK_KEYS], kernel[WT_PACK_KEYS], copy[WT_PACK_KEYS],
 		graph[WT_PACK_KEYS], overhead[WT_PACK_KEYS];
@@ -205,6 +212,11 @@ void wt_ops_open(struct wt_pack *p);
 void wt_pack_mark_add(struct wt_pack *p, const struct wt_rec *r, uint64_t seq);
 void wt_pack_mark_end(struct wt_pack *p);
 void wt_pack_mark_emit(struct wt_pack *p, uint32_t thread, uint64_t ring);
+
+/* ---- pack_nccl.c ---- */
+/* Rows of kind NCCL_EVENT, as marks: they say no strings. */
+void wt_pack_nccl_add(struct wt_pack *p, const struct wt_rec *r, uint64_t seq);
+void wt_pack_nccl_emit(struct wt_pack *p, uint32_t thread, uint64_t ring);
 
 /* ---- pack_device.c ---- */
 void wt_pack_device(struct wt_pack *p, const struct wt_dev_rec *r);

@@ -361,6 +361,11 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	p->narrow[0][i] = r->context;
 	p->narrow[1][i] = (uint32_t)(int32_t)r->status;
 	p->narrow[2][i] = r->flags & ~WT_REC_LONG;
+	if (kind == KIND(NCCL_EVENT)) {
+		p->narrow[1][i] = 0;
+		wt_pack_nccl_add(p, r, seq);
+		return;
+	}
 	wt_use_context(p, r->context);
 	if (kind == KIND(COLLECTIVE))
 		add_collective(p, t, thread, r, seq, (uint32_t)object, stream);
@@ -444,4 +449,5 @@ void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, u
 	wt_pack_say(p);
 	emit_calls(p, t, thread, c->first_seq + from, n);
 	wt_pack_mark_emit(p, thread, t->ring);
+	wt_pack_nccl_emit(p, thread, t->ring);
 }

@@ -196,6 +196,16 @@ static int preload(const char *agent)
 	return r;
 }
 
+/* The process itself is NCCL's profiler plugin, as ours is preloaded; one that the job names stays. */
+static int set_profiler(void)
+{
+	const char *asked = getenv("WARPTAP_NCCL_PROFILER");
+
+	return asked && *asked && strcmp(asked, "0")
+		       ? setenv("NCCL_PROFILER_PLUGIN", "STATIC_PLUGIN", 0)
+		       : 0;
+}
+
 static int set_environment(const struct run *run, const struct options *opt)
 {
 	if (opt->sim) {
@@ -206,7 +216,8 @@ static int set_environment(const struct run *run, const struct options *opt)
 	}
 	/* NVTX takes one tool; whoever is named already keeps it. */
 	if (setenv("NVTX_INJECTION64_PATH", run->agent, 0) || setenv("WARPTAP_DIR", run->dir, 1) ||
-	    (opt->level && setenv("WARPTAP_LEVEL", opt->level, 1)) || preload(run->agent)) {
+	    (opt->level && setenv("WARPTAP_LEVEL", opt->level, 1)) || set_profiler() ||
+	    preload(run->agent)) {
 		fprintf(stderr, "warptap run: %s\n", strerror(errno));
 		return WT_EXIT_FAILED;
 	}

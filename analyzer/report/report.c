@@ -242,6 +242,7 @@ static int add_collectives(struct wt_report *r)
 		if (row) {
 			row->count++;
 			row->bytes += tl->collectives[i].bytes;
+			wt_plans_add(row, &tl->collectives[i]);
 			add_part(row, &r->ranks->parts[i]);
 		}
 	}

@@ -51,6 +51,11 @@ struct wt_tally {
 	double flops; /* of products */
 	struct wt_math_row math[WT_DTYPES];
 };
+#define WT_PLANS 6   /* kinds of plans kept per row; calls with further ones count as other */
+struct wt_plan_row { /* calls that NCCL planned alike */
+	uint64_t calls;
+	uint8_t algorithm, protocol, channels_min, channels_max;
+};
 struct wt_coll_row {
 	uint32_t name; /* the operation as the source spells it, else the kernel's name */
 	uint64_t comm; /* 0 = not known */
@@ -59,6 +64,10 @@ struct wt_coll_row {
 	int64_t sum_ns, exposed_ns;
 	uint64_t matched;	      /* over ranks, of count (without records: of kernels) */
 	int64_t transfer_ns, wait_ns; /* of matched ones */
+	/* From NCCL's profiler plugin; planned 0: it was not on. */
+	uint64_t planned, other_plans, proxies, proxy_bytes;
+	int64_t proxy_ns, proxy_gpu_ns, proxy_peer_ns, proxy_net_ns, channel_ns;
+	struct wt_plan_row plans[WT_PLANS];
 	uint8_t recorded; /* from records of the collective, not from kernel names alone */
 };
 struct wt_model;

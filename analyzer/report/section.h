@@ -24,6 +24,11 @@ wt_json_section wt_phases_json, wt_modules_json, wt_requests_json;
 
 /* The format in which most product FLOPs are multiplied. */
 enum wt_dtype wt_main_dtype(const struct wt_tally *t);
+/* What NCCL's profiler plugin said of a row of collectives (plans.c). */
+void wt_plans_add(struct wt_coll_row *row, const struct wt_collective *c);
+void wt_plans_json(const struct wt_coll_row *row, struct wt_jout *j); /* keys of the open object */
+void wt_plans_text(const struct wt_coll_row *row, struct wt_strbuf *out);
+
 /* Fills r->notes. 0, or -1 when memory runs out. */
 int wt_notes_collect(struct wt_report *r);
 

@@ -147,6 +147,7 @@ void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_uint(j, "matched", c->matched);
 		wt_jout_count(j, "transfer_ns", c->matched ? c->transfer_ns : -1);
 		wt_jout_count(j, "wait_ns", c->matched ? c->wait_ns : -1);
+		wt_plans_json(c, j);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -184,6 +185,7 @@ void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
 			wt_text_span(out, c->wait_ns);
 		}
 		wt_strbuf_addc(out, '\n');
+		wt_plans_text(c, out);
 	}
 	if (r->ncollectives > TOP_COLLECTIVES)
 		wt_strbuf_addf(out, "  and %zu more\n", r->ncollectives - TOP_COLLECTIVES);

@@ -222,6 +222,7 @@ enum wt_coll_op {
 #define WT_COLL_SCHEDULED 16u /* called by the host, not seen on the device */
 #define WT_COLL_STARTED	  32u
 #define WT_COLL_COMPLETED 64u
+#define WT_COLL_PLANNED	  128u /* NCCL's plan is known: algorithm, protocol, channels */
 struct wt_collective {
 	uint64_t comm; /* hash of the communicator's key: equal on all ranks; 0 = not known */
 	uint64_t seq;  /* on that communicator; sends and receives have none (0) */
@@ -238,6 +239,14 @@ struct wt_collective {
 	uint16_t process;
 	uint8_t op;    /* enum wt_coll_op */
 	uint8_t flags; /* WT_COLL_* */
+	/* NCCL's plan, as trace.proto numbers it; 0 = not said. Channels are blocks of the kernel. */
+	uint8_t algorithm, protocol, channels, warps;
+	/* What NCCL's proxy threads did for it, summed over their operations; waits for the GPU, for room on the
+	 * other side, and for the network. */
+	uint32_t proxies;
+	uint64_t proxy_bytes;
+	int64_t proxy_ns, proxy_gpu_ns, proxy_peer_ns, proxy_net_ns;
+	int64_t channel_ns; /* from the first channel's start to the last one's end; 0 = not known */
 };
 
 /* Who belongs to a communicator: `place` is the rank in it, `rank` the rank in the job. */

@@ -21,7 +21,7 @@
 #define STRING_BYTES                                                                               \
 	(256u << 10) /* of a packet, and at most of a string: a packet has to fit a frame */
 #define LEVEL 3
-#define MINOR 3
+#define MINOR 4
 
 struct out {
 	const struct wt_timeline *tl;

@@ -126,6 +126,7 @@ static const uint8_t call_kinds[32] = {
 	[WT_PB(COUNT_KIND, COMM)] = WT_CALL_COMM,
 	[WT_PB(COUNT_KIND, GEMM)] = WT_CALL_GEMM,
 	[WT_PB(COUNT_KIND, MARK)] = WT_CALL_MARK,
+	[WT_PB(COUNT_KIND, NCCL_EVENT)] = WT_CALL_MARK,
 };
 
 /* All rows in their order: row i becomes call base + i, so parents that lie ahead have their index already. */
@@ -304,14 +305,7 @@ static int rooted(uint32_t op)
 	return op < sizeof(yes) && yes[op];
 }
 
-/* Which collectives one call launched: that of their own call, or of the group's end. */
-struct groups {
-	uint32_t *first; /* per row: the first collective of that enclosing call */
-	uint32_t *next;	 /* per collective: the next of the same group end */
-	uint32_t *lead;	 /* per collective: the one that its group's kernels are booked on */
-};
-
-static void emit_collectives(struct wt_trace *t, int32_t base, const struct groups *g)
+static void emit_collectives(struct wt_trace *t, int32_t base, const struct wt_trace_groups *g)
 {
 	for (size_t i = 0; i < t->collectives.n; i++) {
 		struct wt_coll_row *k = &t->collectives.p[i];
@@ -346,6 +340,19 @@ static void emit_collectives(struct wt_trace *t, int32_t base, const struct grou
 				bytes = 0;
 		}
 		c.bytes = bytes;
+		c.algorithm = k->algorithm;
+		c.protocol = k->protocol;
+		c.channels = k->channels;
+		c.warps = k->warps;
+		c.proxies = k->proxies;
+		c.proxy_bytes = k->proxy_bytes;
+		c.proxy_ns = k->proxy_ns;
+		c.proxy_gpu_ns = k->proxy_gpu_ns;
+		c.proxy_peer_ns = k->proxy_peer_ns;
+		c.proxy_net_ns = k->proxy_net_ns;
+		c.channel_ns = (int64_t)(k->channel_end_ns - k->channel_start_ns);
+		if (k->planned)
+			c.flags |= WT_COLL_PLANNED;
 		/* the leader comes first: its index is known, and ours is the next one otherwise */
 		if (g->lead[i] < i)
 			c.lead = t->collectives.p[g->lead[i]].index;
@@ -369,14 +376,14 @@ uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row)
 	return WT_NO_INDEX;
 }
 
-static void groups_release(struct groups *g)
+static void groups_release(struct wt_trace_groups *g)
 {
 	free(g->first);
 	free(g->next);
 	free(g->lead);
 }
 
-static int groups_find(const struct wt_trace *t, struct groups *g)
+static int groups_find(const struct wt_trace *t, struct wt_trace_groups *g)
 {
 	g->first = malloc((t->rows.n + 1) * sizeof(*g->first));
 	g->next = malloc((t->collectives.n + 1) * sizeof(*g->next));
@@ -420,7 +427,8 @@ static int groups_find(const struct wt_trace *t, struct groups *g)
  * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the
  * first.
  */
-static void assign_collectives(const struct wt_trace *t, const struct groups *g, int32_t *of_row)
+static void assign_collectives(const struct wt_trace *t, const struct wt_trace_groups *g,
+			       int32_t *of_row)
 {
 	for (size_t i = 0; i < t->rows.n; i++) {
 		const struct wt_row *r = &t->rows.p[i];
@@ -446,12 +454,13 @@ static void assign_collectives(const struct wt_trace *t, const struct groups *g,
 int wt_trace_emit(struct wt_trace *t)
 {
 	int32_t *collective_of_row = malloc((t->rows.n + 1) * sizeof(*collective_of_row));
-	struct groups g = {.first = NULL};
+	struct wt_trace_groups g = {.first = NULL};
 	uint32_t *works = NULL;
 	int err = groups_find(t, &g);
 	int32_t base;
 
 	err = err ? err : wt_trace_works(t, &works);
+	err = err ? err : wt_trace_plans(t, &g);
 
 	if (!err && collective_of_row) {
 		memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));

@@ -333,6 +333,11 @@ static void load_graphs(struct wt_trace *t, const Warptap__V1__Packet *p)
 		*e = now;
 }
 
+static void load_nccl(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	wt_trace_load_nccl(t, p->nccl);
+}
+
 static void load_marks(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	wt_trace_load_marks(t, p->marks);
@@ -517,6 +522,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(GRAPH_RUNS, load_graph_runs),
 	BODY(COLLECTIVES, load_collectives),
 	BODY(MARKS, load_marks),
+	BODY(NCCL, load_nccl),
 	BODY(COUNTS, load_counts),
 	BODY(LOSS, load_loss),
 	BODY(STATE, load_state),
@@ -586,6 +592,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->collectives.p);
 	free(t->marks.p);
 	free(t->overheads.p);
+	free(t->nccl.p);
 	free(t->counts.p);
 	free(t->window_counts.p);
 	free(t->places.p);

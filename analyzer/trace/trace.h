@@ -122,6 +122,22 @@ struct wt_coll_row {
 	uint32_t op, dtype, flags, row;
 	int32_t root_or_peer;
 	int32_t index; /* builder's */
+	/* Of NCCL's plan for it and what its proxies and channels did (load_nccl.c). */
+	uint8_t planned, algorithm, protocol, channels, warps;
+	uint32_t proxies;
+	uint64_t proxy_bytes, channel_start_ns, channel_end_ns;
+	int64_t proxy_ns, proxy_gpu_ns, proxy_peer_ns, proxy_net_ns;
+};
+struct wt_nccl_event { /* of NcclEvents; waits in ticks */
+	uint64_t ring, seq, plan, n, start_ns, end_ns, gpu, peer, net, flush;
+	uint32_t what, op;
+	uint8_t algorithm, protocol, channel, warps;
+};
+/* Which collectives one call launched: that of their own call, or of the group's end. */
+struct wt_trace_groups {
+	uint32_t *first; /* per row: the first collective of that enclosing call */
+	uint32_t *next;	 /* per collective: the next of the same group end */
+	uint32_t *lead;	 /* per collective: the one that its group's kernels are booked on */
 };
 struct wt_mark {
 	uint64_t ring, seq, tsc, thread, name;
@@ -181,6 +197,7 @@ struct wt_trace {
 	WT_VEC(struct wt_coll_row) collectives;
 	WT_VEC(struct wt_mark) marks;
 	WT_VEC(struct wt_overhead) overheads;
+	WT_VEC(struct wt_nccl_event) nccl;
 	/* last totals; totals at each window's close, less those at its opening */
 	WT_VEC(struct wt_count_row) counts;
 	WT_VEC(struct wt_count_row) window_counts;
@@ -231,6 +248,9 @@ void wt_trace_emit_overheads(struct wt_trace *t);
 /* load_marks.c */
 void wt_trace_load_marks(struct wt_trace *t, const Warptap__V1__Marks *m);
 int wt_trace_emit_marks(struct wt_trace *t); /* 0 or -WT_E_NOMEM */
+/* load_nccl.c */
+void wt_trace_load_nccl(struct wt_trace *t, const Warptap__V1__NcclEvents *m);
+int wt_trace_plans(struct wt_trace *t, const struct wt_trace_groups *g); /* 0 or -WT_E_NOMEM */
 /* load_table.c: of a converted trace */
 void wt_trace_load_table(struct wt_trace *t, const Warptap__V1__Table *m);
 int wt_trace_emit_tables(struct wt_trace *t); /* 0, -WT_E_NOMEM, -WT_E_CORRUPT: no sense in it */

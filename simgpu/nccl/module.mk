@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # NCCL, with the static runtime inside: its launches reach the driver as those of the real one do.
-SIM_NCCL_SRC  := $(addprefix simgpu/nccl/,nccl_comm.c nccl_data.c nccl_entry.c nccl_fault.c nccl_group.c nccl_kernel.c)
+SIM_NCCL_SRC  := $(addprefix simgpu/nccl/,nccl_comm.c nccl_data.c nccl_entry.c nccl_fault.c nccl_group.c nccl_kernel.c nccl_profiler.c)
 # What newer clients import and nobody wrote: generated from simgpu/libs/signatures_extra.tsv.
 SIM_NCCL_STUBS := $(O)/simgpu/libs/gen/nccl_stubs.o $(O)/simgpu/libs/lib_dummy.o
 SIM_NCCL_OBJS := $(call objs,$(SIM_NCCL_SRC))

@@ -211,6 +211,7 @@ void nccl_comm_release(struct ncclComm *c)
 	c->self = NULL;
 	if (!map)
 		return;
+	nccl_prof_finalize(c);
 	__atomic_add_fetch(&c->shared->left, 1, __ATOMIC_ACQ_REL);
 	c->shared = NULL;
 	munmap(map, c->map_bytes);

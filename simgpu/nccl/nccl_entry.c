@@ -410,7 +410,7 @@ static ncclResult_t operate(enum nccl_func func, const void *send, void *recv, s
 			    ncclDataType_t type, ncclRedOp_t op, int root, ncclComm_t comm,
 			    cudaStream_t stream)
 {
-	struct nccl_task t = {func, send, recv, count, type, op, root, comm, stream};
+	struct nccl_task t = {func, send, recv, count, type, op, root, comm, stream, NULL};
 
 	TRY(check_task(&t));
 	/* Nothing to move: NCCL launches nothing either. */

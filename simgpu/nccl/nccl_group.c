@@ -180,7 +180,7 @@ static void run_jobs(void)
 		if (group.error == ncclSuccess)
 			note_error(nccl_comm_wait_joined(j->comm));
 		if (group.error == ncclSuccess)
-			*j->out = j->comm;
+			nccl_prof_init(*j->out = j->comm);
 		else
 			nccl_comm_abandon(j->comm);
 	}

@@ -37,8 +37,9 @@ struct nccl_run {
 	struct nccl_launch *launch;
 	struct nccl_run *next;
 	uint64_t number; /* among the runs of this rank */
-	int64_t start_ns, end_ns;
+	int64_t start_ns, end_ns, final_ns;
 	int put, skip;
+	struct nccl_prof_run prof;
 	uint64_t seqs[]; /* one for a collective, one per task of a send/receive kernel */
 };
 
@@ -121,6 +122,7 @@ static void kernel_arrive(void *arg, const struct sim_launch *l, int64_t start_n
 	if (run->skip)
 		return;
 	run->number = c->next_run++;
+	nccl_prof_arrive(launch, &run->prof, start_ns);
 	if (launch->hangs)
 		return; /* nobody hears of it, and it hears of nobody */
 	if (!launch->p2p) {
@@ -221,8 +223,10 @@ static int kernel_poll(void *arg, const struct sim_launch *l, int64_t *ret_end_n
 		if (c->finished != run->number)
 			return 0;
 		put_data(c, run);
+		nccl_prof_put(run->launch, &run->prof);
 	}
 	rc = partners_ready(c, run, ret_end_ns);
+	run->final_ns = *ret_end_ns;
 	if (rc < 0) {
 		nccl_fail(ncclInvalidUsage, "rank %d: the ranks call different operations",
 			  c->rank);
@@ -274,6 +278,7 @@ static void kernel_finish(void *arg, const struct sim_launch *l)
 	*link = run->next;
 	if (c->shared && !run->skip && moves_data(launch))
 		take_data(c, run);
+	nccl_prof_finish(launch, &run->prof, run->final_ns);
 	c->finished = run->number + 1;
 	free(run);
 	if (!launch->captured) {
@@ -390,6 +395,8 @@ ncclResult_t nccl_kernel_launch(struct nccl_launch *l, cudaStream_t stream)
 	if (!k)
 		return nccl_fail(ncclInternalError, "cannot make the kernel %s", name);
 	config.gridDim.x = channels < MAX_CHANNELS ? (unsigned)channels : MAX_CHANNELS;
+	if (!l->captured)
+		nccl_prof_tasks(l, config.gridDim.x);
 	config.gridDim.y = config.gridDim.z = 1;
 	config.blockDim.x = BLOCK;
 	config.blockDim.y = config.blockDim.z = 1;

@@ -43,6 +43,7 @@ struct nccl_task {
 	int root; /* or the peer of send and receive */
 	struct ncclComm *comm;
 	cudaStream_t stream;
+	void *event; /* a profiler plugin's handle */
 };
 
 /* One rank's arrival at one rendezvous. */
@@ -89,6 +90,8 @@ struct ncclComm {
 	int launched, many_streams;
 	cudaEvent_t order;
 	uint64_t split_count;
+	void *prof; /* the profiler plugin's context; NULL = none */
+	uint64_t prof_seq[NCCL_FUNCS];
 	uint32_t in_flight; /* atomic: launched and not finished */
 
 	/* Device thread only. */
@@ -103,6 +106,7 @@ struct nccl_launch {
 	int captured, p2p, hangs;
 	uint64_t bytes; /* of the contribution of a rank, see nccl_contribution */
 	int64_t duration_ns;
+	unsigned channels;
 	unsigned n;
 	struct nccl_task tasks[];
 };
@@ -151,6 +155,18 @@ ncclResult_t nccl_group_end(void);
 ncclResult_t nccl_enqueue(const struct nccl_task *t);
 ncclResult_t nccl_init_later(ncclComm_t *comm, const ncclUniqueId *id, int nranks, int rank);
 ncclResult_t nccl_split_later(ncclComm_t parent, int color, int key, ncclComm_t *ret);
+
+/* The profiler plugin, told of one run: nccl_profiler.c. */
+#define NCCL_PROF_CHANNELS 24
+struct nccl_prof_run {
+	void *kernel[NCCL_PROF_CHANNELS], *proxy[2], *step[2]; /* proxies: 0 receives, 1 sends */
+};
+void nccl_prof_init(struct ncclComm *c);
+void nccl_prof_finalize(struct ncclComm *c);
+void nccl_prof_tasks(struct nccl_launch *l, unsigned channels);
+void nccl_prof_arrive(struct nccl_launch *l, struct nccl_prof_run *r, int64_t start_ns);
+void nccl_prof_put(struct nccl_launch *l, struct nccl_prof_run *r);
+void nccl_prof_finish(struct nccl_launch *l, struct nccl_prof_run *r, int64_t end_ns);
 
 /* Faults and laziness. */
 void nccl_touch(const void *p, size_t bytes);
