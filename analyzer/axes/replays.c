@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of a job whose work is in executable graphs (XLA's command buffers, a captured step): a step begins where the
- * graph that carries most of the time is launched again, or a graph that is launched just as often and always before it.
+ * graph that carries most of the time is launched again, or a graph that is launched as often and always before it.
  * A graph is known by what its launch ran, not by its handle: new parameters for its nodes leave it the same.
  * What ran before the first launch (autotuning, tracing, the first steps in eager mode) is in no step.
  */
