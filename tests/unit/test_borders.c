@@ -225,7 +225,7 @@ static struct wt_ledger *ledger_of_job(const struct job *j, struct wt_timeline *
 				       .kind = graph ? WT_CALL_GRAPH_LAUNCH : WT_CALL_LAUNCH};
 
 		wt_builder_op(b, &op);
-		if (j->op[i].launch >= 0 && (!graph || j->op[i - 1].graph != graph))
+		if (j->op[i].launch >= 0 && (!graph || i == 0 || j->op[i - 1].graph != graph))
 			wt_builder_call(b, &call);
 	}
 	assert_int_equal(wt_builder_finish(b, ret_tl, NULL), 0);
