@@ -107,10 +107,18 @@ struct CUfunc_st {
 	struct CUfunc_st *next;
 };
 
+/* A variable of an image. Its memory is made when it is first asked for. */
+struct drv_global {
+	const char *name;
+	CUdeviceptr address; /* 0 = not made */
+	size_t bytes;
+	struct drv_global *next;
+};
+
 /* The image of a module or library. */
 struct drv_image {
 	struct CUfunc_st *funcs;
-	bool complete; /* funcs are all there are: other names are unknown */
+	bool complete; /* funcs and globals are all there are: other names are unknown */
 	struct drv_global *globals;
 };
 
@@ -330,6 +338,8 @@ bool drv_kernel_param(struct drv_kernel *k, void *const *params);
 /* ---- drv_image.c ---- */
 /* Kernels of a fat binary, cubin or PTX text. Accepts anything; `complete` says whether the names are all known. */
 void drv_image_parse(struct drv_image *image, const void *data);
+#define DRV_GLOBAL_BYTES 4096 /* of a variable whose size the image does not say */
+struct drv_global *drv_image_global(struct drv_image *image, const char *name, size_t bytes);
 /* ---- drv_capture.c (locked) ---- */
 bool drv_capturing(struct CUstream_st *s);
 CUresult drv_capture_add(struct CUstream_st *s, const struct drv_task *t, CUgraphNode *ret);

@@ -54,6 +54,17 @@ static void add(struct drv_image *image, const char *name, unsigned int regs, un
 	image->funcs = f;
 }
 
+struct drv_global *drv_image_global(struct drv_image *image, const char *name, size_t bytes)
+{
+	struct drv_global *g = sim_alloc(sizeof(*g));
+
+	g->name = sim_intern(name);
+	g->bytes = bytes ? bytes : 1;
+	g->next = image->globals;
+	image->globals = g;
+	return g;
+}
+
 /* A cubin whose section table and section names have been checked. */
 struct cubin {
 	const unsigned char *p;
@@ -117,6 +128,28 @@ static unsigned int info(const struct cubin *c, unsigned int attribute, uint32_t
 	return 0;
 }
 
+/* Variables are the symbols of objects. */
+static void cubin_globals(struct drv_image *image, const struct cubin *c)
+{
+	const Elf64_Shdr *t = section_of(c, ".symtab"), *names;
+	const Elf64_Sym *symbols;
+
+	if (!t || t->sh_link >= c->n || t->sh_offset % 8 || t->sh_offset > c->bytes ||
+	    t->sh_size > c->bytes - t->sh_offset)
+		return;
+	names = &c->section[t->sh_link];
+	if (names->sh_offset > c->bytes || names->sh_size > c->bytes - names->sh_offset ||
+	    !names->sh_size || c->p[names->sh_offset + names->sh_size - 1])
+		return;
+	symbols = (const void *)(c->p + t->sh_offset);
+	for (uint64_t i = 0; i < t->sh_size / sizeof(*symbols); i++)
+		if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT && symbols[i].st_shndx &&
+		    symbols[i].st_name < names->sh_size)
+			drv_image_global(image,
+					 (const char *)c->p + names->sh_offset + symbols[i].st_name,
+					 symbols[i].st_size);
+}
+
 /* Kernels are the sections .text.NAME; sh_info is the symbol, and the registers above it before CUDA 13. */
 static bool parse_elf(struct drv_image *image, const unsigned char *p, uint64_t bytes)
 {
@@ -146,7 +179,43 @@ static bool parse_elf(struct drv_image *image, const unsigned char *p, uint64_t 
 			add(image, name + 6, regs ? regs : info(&c, INFO_REGISTERS, symbol),
 			    shared_bytes(&c, name + 6), info(&c, INFO_FRAME, symbol));
 	}
+	cubin_globals(image, &c);
 	return true;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Variables: the last word before [, = or ; of what begins with this state space (ld.global does not). */
+static void ptx_globals(struct drv_image *image, const char *text, size_t bytes, const char *space)
+{
+	const char *end = text + bytes, *p = text;
+	size_t n = strlen(space);
+
+	while ((p = memmem(p, (size_t)(end - p), space, n))) {
+		const char *before = p - 1, *to = p += n, *from;
+		char name[256];
+		size_t length;
+
+		if (p == end || !is_blank(*p) || (before >= text && !is_blank(*before)))
+			continue;
+		while (to < end && !strchr("[=;,)", *to))
+			to++;
+		if (to == end || *to == ',' || *to == ')')
+			continue;
+		while (is_blank(to[-1]))
+			to--;
+		for (from = to; !is_blank(from[-1]);)
+			from--;
+		length = (size_t)(to - from);
+		if (length >= sizeof(name))
+			continue;
+		memcpy(name, from, length);
+		name[length] = 0;
+		drv_image_global(image, name, DRV_GLOBAL_BYTES);
+	}
 }
 
 /* Kernels are the names after .entry. */
@@ -165,6 +234,8 @@ static bool parse_ptx(struct drv_image *image, const char *text, size_t bytes)
 		if (n)
 			add(image, name, 0, 0, 0);
 	}
+	ptx_globals(image, text, bytes, ".global");
+	ptx_globals(image, text, bytes, ".const");
 	return true;
 }
 

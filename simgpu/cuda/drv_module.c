@@ -11,13 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct drv_global {
-	const char *name;
-	CUdeviceptr address;
-	struct drv_global *next;
-};
-#define GLOBAL_BYTES 4096 /* of a __device__ variable: sizes are not read from the image */
-#define MAX_FILE     (1l << 30)
+#define MAX_FILE (1l << 30)
 
 struct CUfunc_st *drv_func_new(const char *name)
 {
@@ -218,22 +212,17 @@ static CUresult global(struct drv_image *image, CUcontext ctx, const char *name,
 	sim_enter();
 	for (g = image->globals; g && strcmp(g->name, name); g = g->next)
 		;
-	if (!g) {
-		CUdeviceptr p;
-		r = drv_device_alloc(ctx, ctx->device, GLOBAL_BYTES, NULL, "module", &p);
-		if (r == CUDA_SUCCESS) {
-			g = sim_alloc(sizeof(*g));
-			g->name = sim_intern(name);
-			g->address = p;
-			g->next = image->globals;
-			image->globals = g;
-		}
-	}
+	if (!g && image->complete)
+		r = CUDA_ERROR_NOT_FOUND;
+	else if (!g)
+		g = drv_image_global(image, name, DRV_GLOBAL_BYTES);
+	if (r == CUDA_SUCCESS && !g->address)
+		r = drv_device_alloc(ctx, ctx->device, g->bytes, NULL, "module", &g->address);
 	sim_leave();
 	if (r == CUDA_SUCCESS && address)
 		*address = g->address;
 	if (r == CUDA_SUCCESS && bytes)
-		*bytes = GLOBAL_BYTES;
+		*bytes = g->bytes;
 	return r;
 }
 

@@ -38,8 +38,10 @@
 	} while (0)
 #define OK(call_) IS(0, call_)
 
-static const char ptx[] = ".version 8.0\n.target sm_80\n.visible .entry alpha(\n)\n{ ret; }\n"
-			  ".visible .entry beta(){ ret; }\n";
+static const char ptx[] =
+	".version 8.0\n.target sm_80\n.visible .entry alpha(\n)\n{ ret; }\n"
+	".visible .entry beta(){ ld.global.u32 %r1, [counter]; ret; }\n"
+	".visible .global .align 4 .u32 counter;\n.const .align 8 .b8 table[64] = {1};\n";
 static CUcontext ctx;
 static CUmodule mod;
 static CUfunction alpha, beta;
@@ -64,6 +66,22 @@ static void setup(void)
 static CUresult launch(CUfunction f, CUstream s)
 {
 	return cuLaunchKernel(f, 4, 2, 1, 128, 1, 1, 0, s, NULL, NULL);
+}
+
+/* A module has the variables that its image declares and no others. */
+static void variables(void)
+{
+	CUdeviceptr first = 0, again = 0;
+	size_t bytes = 0;
+
+	OK(cuModuleGetGlobal(&first, &bytes, mod, "counter"));
+	OK(cuModuleGetGlobal(&again, NULL, mod, "counter"));
+	CHECK(first && first == again && bytes >= 4);
+	OK(cuModuleGetGlobal(&again, &bytes, mod, "table"));
+	CHECK(again != first && bytes >= 64);
+	IS(CUDA_ERROR_NOT_FOUND,
+	   cuModuleGetGlobal(&again, &bytes, mod, "nvshmemi_device_lib_version_d"));
+	IS(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal(&again, &bytes, mod, "global"));
 }
 
 /* Streams, events, default-stream rules; elapsed time is the device's. */
@@ -202,6 +220,7 @@ static void scene_host(void)
 	int *pinned, back = 0;
 
 	setup();
+	variables();
 	OK(cuStreamCreate(&s, CU_STREAM_NON_BLOCKING));
 	OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
 	OK(cuMemAlloc(&d, 64));
