@@ -32,7 +32,7 @@
 #define SYS_newfstatat SYS_fstatat64
 #endif
 
-enum { LOG, LIFE, CONTROL, PARTS };
+enum { LOG = WT_SANDBOX_LOG, LIFE = WT_SANDBOX_LIFE, CONTROL = WT_SANDBOX_CONTROL };
 
 static const struct {
 	int part;
@@ -62,15 +62,14 @@ static int is_filtered(void)
 }
 
 /* In the child: nothing but system calls. How far it has come is in `at`, a page shared with the parent. */
-static void try_calls(int part, volatile unsigned *at)
+static void try_calls(volatile unsigned *at)
 {
 	syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0); /* of its own memory: no core file */
 	for (unsigned i = 0; i < CALLS; i++) {
 		const long *a = calls[i].arg;
 
 		*at = i;
-		if (calls[i].part == part)
-			syscall(calls[i].number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		syscall(calls[i].number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	}
 	*at = CALLS;
 	syscall(SYS_exit_group, 0);
@@ -90,7 +89,8 @@ static void await(pid_t pid)
 	syscall(SYS_wait4, pid, NULL, __WALL, NULL);
 }
 
-static const char *first_deadly(int part, volatile unsigned *at)
+/* The index of the first deadly call, CALLS if there is none; -1: no child can be had. */
+static int first_deadly(volatile unsigned *at)
 {
 	sigset_t all, old;
 	pid_t pid;
@@ -101,32 +101,30 @@ static const char *first_deadly(int part, volatile unsigned *at)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pid = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
 	if (!pid)
-		try_calls(part, at);
+		try_calls(at);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
-		return "clone";
+		return -1;
 	await(pid);
-	return *at == CALLS ? NULL : calls[*at].name;
+	return (int)*at;
 }
 
 int wt_sandbox_look(const char **ret_call)
 {
 	unsigned *at;
-	int bad = 0;
+	int i;
 
 	*ret_call = NULL;
 	if (!is_filtered())
 		return 0;
 	at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (at == MAP_FAILED)
-		return WT_SANDBOX_LOG;
-	for (int part = 0; part < PARTS && !bad; part++) {
-		*ret_call = first_deadly(part, at);
-		bad = *ret_call ? 1 << part : 0;
-	}
-	munmap(at, 4096);
-	return bad;
+	i = at == MAP_FAILED ? -1 : first_deadly(at);
+	if (at != MAP_FAILED)
+		munmap(at, 4096);
+	if (i < 0)
+		return WT_SANDBOX_LOG; /* nothing can be said of any of them */
+	if ((size_t)i == CALLS)
+		return 0;
+	*ret_call = calls[i].name;
+	return calls[i].part;
 }
-_Static_assert(1 << LOG == WT_SANDBOX_LOG && 1 << LIFE == WT_SANDBOX_LIFE &&
-		       1 << CONTROL == WT_SANDBOX_CONTROL,
-	       "one numbering");

@@ -10,8 +10,7 @@
 /*
  * The first part of the agent that must not run here, WT_SANDBOX_x; 0 where no filter is in force, or none that kills
  * for a call of ours. *ret_call is the first deadly call's name, or NULL. Where there is a filter this costs a child of
- * this process for each part, which makes the calls of sandbox.def and ends; the job gets no SIGCHLD for it and cannot
- * reap it.
+ * this process, which makes the calls of sandbox.def and ends; the job gets no SIGCHLD for it and cannot reap it.
  */
 int wt_sandbox_look(const char **ret_call);
 
