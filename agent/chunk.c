@@ -260,6 +260,7 @@ struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq)
 	c->ring_index = index;
 	c->first_seq = first_seq;
 	c->tid = ring->tid;
+	c->pthread = ring->pthread;
 	c->written = 0;
 	c->flushed = UINT64_MAX;
 	atomic_store_explicit(&c->used, 0, memory_order_relaxed);

@@ -43,7 +43,7 @@ struct wt_chunk {
 		flushed; /* block number whose write() must have returned before release (writer only) */
 	_Atomic uint32_t next; /* index + 1 of the next chunk on a list; 0 = end */
 	uint32_t ring_index;   /* where the owning ring lies */
-	uint64_t pad2;
+	uint64_t pthread; /* of the thread: its ring may be another's when the writer comes by */
 	struct wt_rec rec[WT_CHUNK_RECS];
 };
 _Static_assert(sizeof(struct wt_chunk) == WT_CHUNK_BYTES, "header is one record long");

@@ -422,7 +422,7 @@ void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, u
 
 	if (to > WT_CHUNK_RECS || from >= to)
 		return;
-	t = p->stopped ? NULL : wt_thread_of(p, c->ring, c->tid, 0);
+	t = p->stopped ? NULL : wt_thread_of(p, c->ring, c->tid, c->pthread);
 	if (!t) {
 		p->lost_rows += to - from;
 		return;

@@ -109,6 +109,8 @@ static struct {
 	int closed;
 } box = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+#define PTHREAD_OF(ring_) (0x700000000000ull + (uint64_t)(ring_)*4096)
+
 static void box_open(void)
 {
 	box.chunk = aligned_alloc(64, CHUNKS * sizeof(*box.chunk));
@@ -118,7 +120,8 @@ static void box_open(void)
 	for (int i = 0; i < RINGS; i++) {
 		box.ring[i].id = (uint64_t)i + 1;
 		box.ring[i].tid = (uint32_t)getpid();
-		box.ring[i].pthread = 0x700000000000ull + (uint64_t)i * 4096;
+		if (i % 2) /* the others are another thread's by now: only their chunks tell */
+			box.ring[i].pthread = PTHREAD_OF(i);
 	}
 }
 
@@ -236,6 +239,7 @@ static int put(int ring, uint64_t seq, const struct wt_rec *rec)
 		if (c) {
 			c->ring = box.ring[ring].id;
 			c->tid = box.ring[ring].tid;
+			c->pthread = PTHREAD_OF(ring);
 			c->first_seq = seq;
 			c->written = 0;
 			atomic_store(&c->used, 0);
