@@ -152,12 +152,20 @@ static int cut(struct engine *e, unsigned ends)
 
 /* ---- where serving begins ---- */
 
-static size_t first_layer(struct engine *e, const struct wt_iteration *it)
+/* Where the last `most` of its layers begin; *ret_layers: how many that are. */
+static size_t first_layer(struct engine *e, const struct wt_iteration *it, size_t most,
+			  size_t *ret_layers)
 {
-	for (size_t i = it->from; i < it->to; i++)
-		if (tells_of(e, i) & LAYER)
-			return i;
-	return it->to;
+	size_t first = it->to;
+
+	*ret_layers = 0;
+	for (size_t i = it->to; i > it->from && *ret_layers < most; i--) {
+		if (tells_of(e, i - 1) & LAYER) {
+			first = i - 1;
+			++*ret_layers;
+		}
+	}
+	return first;
 }
 
 /* The last graph made: engines make all of theirs before they serve. INT64_MIN = none. */
@@ -177,24 +185,26 @@ static int64_t last_graph_ns(const struct engine *e)
 }
 
 /*
- * Iterations before the last graph was made are start-up. The first one behind begins with as many operations before
- * its first layer as any other has, not with all that was launched since.
+ * Iterations before the last graph was made are start-up. The first one behind has as many layers and begins with as
+ * many operations before them as any other has at most, not with all that was launched since (passes to warm up and to
+ * capture, behind which nothing samples).
  */
 static void cut_startup(struct engine *e)
 {
 	int64_t graph_ns = last_graph_ns(e);
-	size_t served = 0, lead = 0, first;
+	size_t served = 0, lead = 0, most = 0, first, layers;
 
 	while (served < e->it.n && e->l->rows[e->it.rows[served].to - 1].at_ns < graph_ns)
 		e->it.rows[served++].startup = 1;
 	if (served + 1 >= e->it.n)
 		return;
 	for (size_t i = served + 1; i < e->it.n; i++) {
-		size_t n = first_layer(e, &e->it.rows[i]) - e->it.rows[i].from;
+		size_t n = first_layer(e, &e->it.rows[i], SIZE_MAX, &layers) - e->it.rows[i].from;
 
 		lead = n > lead ? n : lead;
+		most = layers > most ? layers : most;
 	}
-	first = first_layer(e, &e->it.rows[served]);
+	first = first_layer(e, &e->it.rows[served], most, &layers);
 	if (first - e->it.rows[served].from > lead)
 		e->it.rows[served].from = first - lead;
 }

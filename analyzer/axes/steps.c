@@ -171,7 +171,8 @@ static int from_engine(const struct wt_launches *l, const struct wt_iteration *i
 			.start_ns = l->rows[it[i].from].at_ns,
 			.end_ns = to < l->n ? l->rows[to].at_ns : INT64_MAX,
 			.number = (int64_t)i,
-			.partial = it[i].startup,
+			/* The first one's window has the waiting since start-up in it. */
+			.partial = it[i].startup || !i || it[i - 1].startup,
 			.startup = it[i].startup,
 			.phase = it[i].phase,
 			.batch = it[i].batch,
@@ -179,6 +180,18 @@ static int from_engine(const struct wt_launches *l, const struct wt_iteration *i
 		};
 	}
 	return 0;
+}
+
+/* vLLM's range ends with the last layer: what it samples behind is the iteration's too. */
+static void add_sampler(struct spans *s, size_t i, int64_t last_ns)
+{
+	struct span *sp = &s->rows[i];
+
+	if (s->on_device || last_ns < sp->end_ns)
+		return;
+	if (i + 1 < s->n && last_ns >= s->rows[i + 1].start_ns)
+		last_ns = s->rows[i + 1].start_ns - 1;
+	sp->end_ns = last_ns + 1;
 }
 
 /* What grids say of an iteration that the engine has annotated: the one most of which was launched in it. */
@@ -201,6 +214,7 @@ static void add_geometry(const struct wt_launches *l, const struct wt_iteration 
 				continue;
 			sp->geometry = it[j].batch;
 			sp->batch.layers = it[j].batch.layers;
+			add_sampler(s, i, l->rows[it[j].to - 1].at_ns);
 			break;
 		}
 	}

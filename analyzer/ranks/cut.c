@@ -241,18 +241,35 @@ static void set_window(struct wt_ranks *r, struct wt_ledger *l, const uint16_t *
 	r->w1_ns = w1_ns;
 }
 
+/*
+ * Strangers on one host share a clock and no window. Processes of one job have ranks, or, where nobody told them
+ * (workers of a serving engine), a communicator together.
+ */
+static void find_members(const struct wt_ranks *r, uint8_t *member)
+{
+	for (size_t k = 0; k < r->nseats; k++)
+		member[k] = r->tl->devices[r->seats[k].device].rank >= 0;
+	for (size_t i = 0; i < r->nparts; i++) {
+		const struct wt_rank_comm *c = &r->comms[r->comm_of[i]];
+
+		if (!c->family && c->seats > 1 && c->matched)
+			member[r->parts[i].seat] = 1;
+	}
+}
+
 int wt_ranks_cut(struct wt_ranks *r, struct wt_ledger *l)
 {
 	uint16_t *process_of = malloc((l->ndevices + 1) * sizeof(*process_of));
-	int err = process_of ? 0 : -WT_E_NOMEM;
+	uint8_t *member = malloc(r->nseats + 1);
+	int err = process_of && member ? 0 : -WT_E_NOMEM;
 
+	if (!err)
+		find_members(r, member);
 	for (size_t i = 0; !err && i < l->ndevices; i++) {
 		process_of[i] = 0xFFFF;
-		/* Strangers on one host share a clock and no window. */
-		if (r->tl->devices[l->devices[i].device].rank < 0)
-			continue;
 		for (size_t k = 0; k < r->nseats; k++)
-			if (r->seats[k].device == l->devices[i].device && process_of[i] == 0xFFFF)
+			if (member[k] && r->seats[k].device == l->devices[i].device &&
+			    process_of[i] == 0xFFFF)
 				process_of[i] = r->seats[k].process;
 	}
 	if (!err)
@@ -261,6 +278,7 @@ int wt_ranks_cut(struct wt_ranks *r, struct wt_ledger *l)
 		err = cut_device(r, &l->devices[i]);
 	if (!err)
 		err = add_hidden(r, l);
+	free(member);
 	free(process_of);
 	return err;
 }

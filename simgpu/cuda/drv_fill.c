@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one kernel of a framework that does what it says: PyTorch's contiguous fill. Serving engines make numbers with it
- * that the host reads back (vLLM: how many tokens each request got), and wait for ever where they stay zero. Its
- * parameters are the count, the value and where to. Zeroes give pages back, as memsets do; another value for more than
- * MOST bytes is left out, since it would touch them all.
+ * The two kernels of a framework that do anything. PyTorch's contiguous fill does what it says: serving engines make
+ * numbers with it that the host reads back (vLLM: how many tokens each request got), and wait for ever where they stay
+ * zero. Its parameters are the count, the value and where to. Zeroes give pages back, as memsets do; another value for
+ * more than MOST bytes is left out, since it would touch them all.
+ *
+ * PyTorch's gather of 8-byte elements, with which vLLM picks the tokens it sampled, gives zeroes: token id 0 each time,
+ * where it would be whatever the memory held before. Its parameters are the count and a closure that holds, among much
+ * else, where the indices, the output and the source are.
  */
 #include "simgpu/cuda/drv.h"
 
 #include <string.h>
 
-#define MOST (16u << 20)
+#define MOST	      (16u << 20)
+#define CLOSURE_WORDS 128
 
 /* The size of an element by the mangled name of its type; 0 = not filled. */
 static uint32_t element_of(const char *name)
@@ -33,6 +38,29 @@ static uint32_t element_of(const char *name)
 			return types[i].bytes;
 	}
 	return 0;
+}
+
+static bool is_gather(const char *name)
+{
+	return strstr(name, "_scatter_gather_elementwise_kernel") &&
+	       strstr(name, "_scatter_gather_internal_kernelILb0ENS0_10OpaqueTypeILi8E");
+}
+
+/* The second of the three device addresses in a gather's closure; 0 = they are not three. */
+static uint64_t gathered_to(const void *closure)
+{
+	uint64_t word, found[3];
+	size_t n = 0;
+
+	for (size_t i = 0; i < CLOSURE_WORDS && n < 3; i++) {
+		struct sim_span s;
+
+		memcpy(&word, (const char *)closure + i * sizeof(word), sizeof(word));
+		drv_span((const void *)word, &s);
+		if (s.pages && s.device)
+			found[n++] = word;
+	}
+	return n == 3 ? found[1] : 0;
 }
 
 /* All of it is memory that this process has on the device. */
@@ -79,7 +107,8 @@ static const struct sim_kernel fill_kernel = {
 
 void drv_fill_init(struct CUfunc_st *f)
 {
-	f->fill = element_of(f->name);
+	f->gather = is_gather(f->name);
+	f->fill = f->gather ? 8 : element_of(f->name);
 	if (f->fill)
 		f->sim = &fill_kernel;
 }
@@ -95,7 +124,10 @@ bool drv_kernel_param(struct drv_kernel *k, void *const *params)
 		return k->param != NULL;
 	}
 	*fill = (struct drv_fill){.bytes = k->f->fill};
-	if (params && params[0] && params[1] && params[2]) {
+	if (k->f->gather && params && params[0] && params[1]) {
+		memcpy(&fill->n, params[0], sizeof(fill->n));
+		fill->data = gathered_to(params[1]);
+	} else if (!k->f->gather && params && params[0] && params[1] && params[2]) {
 		memcpy(&fill->n, params[0], sizeof(fill->n));
 		memcpy(fill->value, params[1], fill->bytes);
 		memcpy(&fill->data, params[2], sizeof(fill->data));

@@ -443,6 +443,15 @@ SIM_API int nvmlDeviceGetNvLinkState(struct nvml_device *d, unsigned int link, u
 	return number(d, sim_settings.device_count > 1, ret);
 }
 
+/* All reach all, in each of the kinds that are asked for (read, write, NVLink, atomics): 0 = OK. */
+SIM_API int nvmlDeviceGetP2PStatus(struct nvml_device *d, struct nvml_device *peer, int kind,
+				   unsigned int *ret)
+{
+	if (!device(peer) || kind < 0)
+		return NVML_INVALID_ARGUMENT;
+	return number(d, 0, ret);
+}
+
 SIM_API int nvmlDeviceGetMigMode(struct nvml_device *d, unsigned int *ret,
 				 unsigned int *ret_pending)
 {

@@ -62,7 +62,7 @@ def clip(iv, w0, w1):
 def state(op):
     if op["kind"] in ("memcpy", "memset"):
         return "copy"
-    if re.search("ncclDevKernel|ncclKernel|^all_reduce(_start)?_fusion", op["name"]):
+    if re.search("ncclDevKernel|ncclKernel|^all_reduce(_start)?_fusion|cross_device_reduce", op["name"]):
         return "comm"
     if "spin_kernel" in op["name"]:
         return "spin"

@@ -2,7 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PyTorch's fill kernels do what they say: values of each size, from a graph too; zeroes over gigabytes touch no
- * memory; what is no fill, or goes beyond the device's memory, writes nothing.
+ * memory; what is no fill, or goes beyond the device's memory, writes nothing. A gather gives zeroes where its output
+ * is known.
  */
 #include <stdint.h>
 #include <string.h>
@@ -15,7 +16,12 @@
 #define NAME_OF(kernel_, type_)                                                                    \
 	"_ZN2at6native29" kernel_ "ILi4ENS0_11FillFunctorI" type_ "EESt5arrayIPcLm1EEEEviT0_T1_"
 
-static char fill8, fill16, fill32, fill64, other, strided;
+#define GATHER                                                                                     \
+	"_ZN2at6native34_scatter_gather_elementwise_kernelILi128ELi8EZNS0_36_cuda_scatter_gather_" \
+	"internal_kernelILb0ENS0_10OpaqueTypeILi8EEElEclINS0_12TensorAssignEEEvRNS_14Tensor"       \
+	"IteratorElllRKT_EUliE_EEviT1_"
+
+static char fill8, fill16, fill32, fill64, other, strided, gather;
 
 static void launch(const void *key, int n, const void *value, void *to, cudaStream_t s)
 {
@@ -91,6 +97,27 @@ static void nothing(unsigned char *d, cudaStream_t s)
 	holds(d, N, 8, was, 0xa5);
 }
 
+static void gathers(unsigned char *d, cudaStream_t s)
+{
+	const unsigned char was[8] = {0xa5, 0xa5, 0xa5, 0xa5, 0xa5, 0xa5, 0xa5, 0xa5};
+	const uint64_t zero = 0;
+	uintptr_t closure[256] = {1, 2, 3};
+	int n = 3;
+	void *params[] = {&n, closure};
+	cudaKernel_t k;
+
+	OK(__cudaGetKernel(&k, &gather));
+	OK(cudaMemset(d, 0xa5, 16384));
+	closure[76] = (uintptr_t)d + 8192;
+	closure[79] = (uintptr_t)d;
+	for (int with = 0; with < 2; with++) { /* without a source it is something else */
+		closure[82] = with ? (uintptr_t)d + 4096 : 0;
+		OK(__cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){128, 1, 1}, params, 0, s));
+		OK(cudaStreamSynchronize(s));
+		holds(d, 3, 8, with ? (const void *)&zero : was, 0xa5);
+	}
+}
+
 static void large(cudaStream_t s)
 {
 	const int64_t zero = 0, one = 1;
@@ -121,12 +148,14 @@ int main(void)
 	sim_kernel_add(&fill64, NAME_OF("vectorized_elementwise_kernel", "l"));
 	sim_kernel_add(&other, NAME_OF("vectorized_elementwise_kernel", "N3c107complexIfEE"));
 	sim_kernel_add(&strided, NAME_OF("unrolled_elementwise_kernel", "l"));
+	sim_kernel_add(&gather, GATHER);
 	__cudaRegisterFatBinaryEnd(sim_kernels_handle);
 	OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	OK(cudaMalloc((void **)&d, 16384));
 	sizes(d, s);
 	replayed(d, s);
 	nothing(d, s);
+	gathers(d, s);
 	large(s);
 	puts("ok");
 	return 0;

@@ -315,6 +315,8 @@ static void nvml(void)
 	CHECK(CALL("nvmlDeviceGetNvLinkState", (void *, unsigned, int *), d, 17u, &on) == 0 &&
 	      on == 1);
 	CHECK(CALL("nvmlDeviceGetNvLinkState", (void *, unsigned, int *), d, 18u, &on) == 2);
+	CHECK(CALL("nvmlDeviceGetP2PStatus", (void *, void *, int, int *), d, d, 0, &on) == 0 &&
+	      on == 0);
 	CHECK(CALL("nvmlDeviceGetCurrPcieLinkGeneration", (void *, int *), d, &on) == 0 && on == 5);
 	CHECK(CALL("nvmlDeviceGetFieldValues", (void *, int, void *), d, 2, field) == 0);
 	CHECK(!field[0].status && field[0].value == 18 && field[1].status == 3);
