@@ -208,7 +208,7 @@ static int add_op(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	note_start(k, op->start_ns);
 	wt_builder_op(k->b, op);
 	if (ev->cat == WT_KINETO_KERNEL)
-		wt_kineto_work_kernel(&k->works, k->b, ev->external, op->end_ns - op->start_ns);
+		return wt_kineto_work_kernel(&k->works, k->b, ev->external);
 	return 0;
 }
 

@@ -138,27 +138,50 @@ int wt_kineto_work_add(struct wt_kineto_works *w, struct wt_builder *b,
 	return 0;
 }
 
-void wt_kineto_work_kernel(struct wt_kineto_works *w, struct wt_builder *b, uint64_t external,
-			   int64_t ns)
+/* Of two kernels of one operator the longer has its work, of equal ones the first. */
+static void claim(struct wt_kineto_owner *o, struct wt_builder *b, uint32_t op)
 {
-	struct wt_kineto_owner *o;
-	uint32_t i;
+	if (!o->op || wt_builder_op_ns(b, o->op - 1) < wt_builder_op_ns(b, op - 1))
+		o->op = op;
+}
 
-	if (!external || !w->n || !wt_map_get(&w->by_id, external, &i))
-		return;
-	o = &w->rows[i];
-	if (o->op && o->ns >= ns)
-		return;
-	o->op = (uint32_t)wt_builder_ops(b);
-	o->ns = ns;
+int wt_kineto_work_kernel(struct wt_kineto_works *w, struct wt_builder *b, uint64_t external)
+{
+	uint32_t i, op = (uint32_t)wt_builder_ops(b);
+
+	if (!external)
+		return 0;
+	if (w->n && wt_map_get(&w->by_id, external, &i)) {
+		claim(&w->rows[i], b, op);
+		return 0;
+	}
+	if (external > UINT32_MAX)
+		return 0;
+	if (w->nearly == w->early_room) {
+		size_t room = w->early_room ? w->early_room * 2 : 1024;
+		struct wt_kineto_early *early = realloc(w->early, room * sizeof(*early));
+
+		if (!early)
+			return -WT_E_NOMEM;
+		w->early = early;
+		w->early_room = room;
+	}
+	w->early[w->nearly++] = (struct wt_kineto_early){(uint32_t)external, op};
+	return 0;
 }
 
 void wt_kineto_work_finish(struct wt_kineto_works *w, struct wt_builder *b)
 {
+	uint32_t owner;
+
+	for (size_t i = 0; w->n && i < w->nearly; i++)
+		if (wt_map_get(&w->by_id, w->early[i].external, &owner))
+			claim(&w->rows[owner], b, w->early[i].op);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->rows[i].op)
 			wt_builder_op_work(b, w->rows[i].op - 1, w->rows[i].work);
 	wt_map_release(&w->by_id);
 	free(w->rows);
+	free(w->early);
 	*w = (struct wt_kineto_works){.n = 0};
 }

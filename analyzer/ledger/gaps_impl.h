@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gaps.c and copies.c share: the indices over one timeline. */
+/* What gaps.c, causes.c and copies.c share: the indices over one timeline, and spans of one gap. */
 #ifndef WT_GAPS_IMPL_H
 #define WT_GAPS_IMPL_H
 
@@ -21,7 +21,33 @@ struct wt_gaps {
 	const struct wt_timeline *tl;
 	struct wt_host calls;
 	struct wt_ranges ranges;
+	uint16_t *users; /* processes that use a device: [user_first[d], user_first[d + 1]) */
+	size_t *user_first;
 	struct spans host, found, left, rest; /* scratch of one gap */
 };
+
+/* The host's part of one gap, as causes see it. */
+struct host_part {
+	int64_t start_ns, end_ns; /* [s, min(a0, e)) */
+	const struct wt_call *launch;
+};
+struct wt_cause {
+	enum wt_leaf leaf;
+	uint8_t grade;
+	void (*find)(struct wt_gaps *g, const struct host_part *h); /* lists in g->found */
+};
+/* In order of precedence: causes.def. */
+enum {
+#define WT_CAUSE(leaf_, grade_, find_) +1
+	WT_CAUSES = 0
+#include "ledger/causes.def"
+#undef WT_CAUSE
+};
+extern const struct wt_cause wt_causes[WT_CAUSES];
+
+void wt_span_add(struct spans *s, const struct span *span); /* not if it is empty */
+int wt_span_cmp(const void *pa, const void *pb);	    /* by start */
+/* Lists in g->found when a process sat in blocking calls that can have been for work without records. */
+void wt_gaps_blind(struct wt_gaps *g, uint16_t process, int64_t start_ns, int64_t end_ns);
 
 #endif

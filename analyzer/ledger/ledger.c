@@ -217,6 +217,12 @@ static int is_native(const struct wt_process *p)
 	return p->level >= 0;
 }
 
+/* Of ours that recorded calls alone, the time says nothing of devices. */
+static int records_devices(const struct wt_process *p)
+{
+	return is_native(p) && p->level != 2;
+}
+
 /*
  * The window that all ranks of a native job share: from the last to start to the first to end. None (w0 >= w1) unless
  * there are two processes of two ranks on devices.
@@ -265,7 +271,7 @@ static struct range window_of(const struct wt_timeline *tl, uint16_t device,
 	for (size_t i = 0; i < tl->nstreams; i++) {
 		uint16_t process = tl->streams[i].process;
 
-		if (tl->streams[i].device != device || !is_native(&tl->processes[process]))
+		if (tl->streams[i].device != device || !records_devices(&tl->processes[process]))
 			continue;
 		ranked |= tl->processes[process].rank >= 0;
 		widen(&r, collected_by[process].w0_ns, collected_by[process].w1_ns);

@@ -81,6 +81,6 @@ int64_t wt_reference_ns(const char *device, uint8_t op, uint32_t nranks, uint64_
 	for (size_t i = 0; i < COUNT(measured); i++)
 		if (measured[i].op == op && measured[i].nranks == nranks &&
 		    strstr(device, measured[i].device))
-			return (int64_t)interpolate(measured[i].ns, (double)bytes);
+			return llround(interpolate(measured[i].ns, (double)bytes));
 	return -1;
 }

@@ -291,6 +291,11 @@ size_t wt_builder_ops(const struct wt_builder *b)
 	return b->ops.n;
 }
 
+int64_t wt_builder_op_ns(const struct wt_builder *b, size_t op)
+{
+	return op < b->ops.n ? b->ops.rows[op].end_ns - b->ops.rows[op].start_ns : 0;
+}
+
 void wt_builder_op_work(struct wt_builder *b, size_t op, uint32_t work)
 {
 	if (op < b->ops.n)

@@ -50,6 +50,7 @@ struct wt_instruction *wt_builder_instruction_at(struct wt_builder *b, uint32_t 
 /* op->call is -1 to be joined by (process, correlation), or the index add_call returned. */
 void wt_builder_op(struct wt_builder *b, const struct wt_op *op);
 size_t wt_builder_ops(const struct wt_builder *b); /* added so far: the last one's index + 1 */
+int64_t wt_builder_op_ns(const struct wt_builder *b, size_t op); /* how long it took */
 /* Gives a work to an operation added before. */
 void wt_builder_op_work(struct wt_builder *b, size_t op, uint32_t work);
 int32_t wt_builder_call(struct wt_builder *b, const struct wt_call *call);

@@ -8,6 +8,8 @@
 
 #include "trace/trace.h"
 
+#define DEFAULT_STREAM 7 /* as CUPTI numbers it */
+
 void wt_trace_process(struct wt_trace *t)
 {
 	struct wt_process *p;
@@ -451,6 +453,20 @@ static void assign_collectives(const struct wt_trace *t, const struct wt_trace_g
 	}
 }
 
+/*
+ * A process of no job that recorded calls and no device: its streams tell which devices it used, and so whose idle time
+ * it can explain. Ranks are left alone: what takes part in collectives is counted by streams.
+ */
+static void emit_places_of_calls(struct wt_trace *t)
+{
+	if (t->records.n || t->level != 2 || t->rank >= 0)
+		return;
+	for (size_t i = 0; i < t->contexts.n; i++)
+		wt_trace_stream(t, &(struct wt_place){.context = t->contexts.p[i].cupti_id,
+						      .stream = DEFAULT_STREAM,
+						      .device = t->contexts.p[i].device});
+}
+
 int wt_trace_emit(struct wt_trace *t)
 {
 	int32_t *collective_of_row = malloc((t->rows.n + 1) * sizeof(*collective_of_row));
@@ -473,6 +489,7 @@ int wt_trace_emit(struct wt_trace *t)
 	free(works);
 	err = collective_of_row ? err : -WT_E_NOMEM;
 	free(collective_of_row);
+	emit_places_of_calls(t);
 	wt_trace_emit_overheads(t);
 	return err ? err : wt_trace_emit_marks(t);
 }

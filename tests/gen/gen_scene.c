@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gen_scene SEED wt|kineto RANK: one rank of the scene of that seed on standard output; gen_scene SEED truth: what its
- * ledger must say, a line per rank and leaf: rank, leaf, ns in .wt, ns in Kineto. To look at what test_scenes.c found.
+ * gen_scene SEED wt|kineto RANK: one rank of the scene of that seed on standard output (wt -1: the neighbour);
+ * gen_scene SEED truth: what its ledger must say, a line per rank and leaf: rank, leaf, ns in .wt, ns in Kineto, ns
+ * that matching over the ranks adds or takes. To look at what test_scenes.c found.
  */
 #include "gen/scene_out.h"
 
@@ -24,11 +25,16 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	gen_scene_make(&s, strtoull(argv[1], NULL, 10));
-	if (rank < 0 || rank >= s.nranks) {
+	if (rank < -1 || rank >= s.nranks) {
 		fprintf(stderr, "gen_scene: this scene has %d ranks\n", s.nranks);
 		return 2;
 	}
-	if (!strcmp(argv[2], "wt")) {
+	if (!strcmp(argv[2], "wt") && rank < 0) {
+		if (gen_wt_neighbour(&s, &w)) {
+			fwrite(w.out, 1, w.n_out, stdout);
+			free(w.out);
+		}
+	} else if (!strcmp(argv[2], "wt")) {
 		gen_wt(&s, rank, &w);
 		fwrite(w.out, 1, w.n_out, stdout);
 		free(w.out);
@@ -39,9 +45,10 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; !strcmp(argv[2], "truth") && i < s.nranks; i++)
 		for (int leaf = 0; leaf < WT_LEAVES; leaf++)
-			if (s.rank[i].truth[GEN_WT][leaf] || s.rank[i].truth[GEN_KINETO][leaf])
-				printf("%d\t%s\t%" PRId64 "\t%" PRId64 "\n", i, leaf_keys[leaf],
-				       s.rank[i].truth[GEN_WT][leaf],
-				       s.rank[i].truth[GEN_KINETO][leaf]);
+			if (s.rank[i].truth[GEN_WT][leaf] || s.rank[i].truth[GEN_KINETO][leaf] ||
+			    s.rank[i].parted[leaf])
+				printf("%d\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\n", i,
+				       leaf_keys[leaf], s.rank[i].truth[GEN_WT][leaf],
+				       s.rank[i].truth[GEN_KINETO][leaf], s.rank[i].parted[leaf]);
 	return fflush(stdout) ? 1 : 0;
 }

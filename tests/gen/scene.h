@@ -52,11 +52,27 @@ static const struct gen_kind gen_kinds[] = {
 	{"seen_once_a", WT_OP_KERNEL, 0, WT_A6, WT_A6,
 	 GEN_COMPUTE}, /* loaded at its first launch */
 	{"seen_once_b", WT_OP_KERNEL, 0, WT_A6, WT_A6, GEN_COMPUTE},
+	{"ampere_sgemm_128x64_nn", WT_OP_KERNEL, 0, WT_A2, WT_A5, GEN_COMPUTE},
+	{"sm90_xmma_gemm_bf16bf16_bf16f32_f32_nn_n_tilesize64x64x64", WT_OP_KERNEL, 0, WT_A4, WT_A4,
+	 GEN_COMPUTE}, /* see gen_cached */
+	{"ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", WT_OP_KERNEL, 0, WT_B5, WT_B5,
+	 GEN_COMM},
 };
 #define GEN_KINDS ((int)(sizeof(gen_kinds) / sizeof(gen_kinds[0])))
 #define GEN_ONCE  10 /* the first of those loaded late */
-static const uint8_t gen_of_state[4][5] = {{0, 1, 2}, {3}, {4, 5, 6, 7, 8}, {9}};
-static const uint8_t gen_nof_state[4] = {3, 1, 5, 1};
+#define GEN_MM	  13
+#define GEN_P2P	  14
+static const uint8_t gen_of_state[4][5] = {{0, 1, 2, 12}, {3}, {4, 5, 6, 7, 8}, {9}};
+static const uint8_t gen_nof_state[4] = {4, 1, 5, 1};
+/*
+ * The product of gen_cached: A[16,1024] B[1024,8192] in bf16, 17,072,128 bytes at least. They take 5.09 us at the 3352
+ * GB/s of an H100's memory, and its 50 MiB of L2 hold them: whoever is done sooner had them there.
+ */
+#define GEN_MM_M     16
+#define GEN_MM_N     8192
+#define GEN_MM_K     1024
+#define GEN_MM_LEAST 4000
+#define GEN_MM_MOST  4700
 
 enum gen_call_kind {
 	GEN_LAUNCH,
@@ -67,14 +83,17 @@ enum gen_call_kind {
 	GEN_ALLOC,
 	GEN_MODULE,
 	GEN_NCCL,
+	GEN_SEND,
+	GEN_RECV,
+	GEN_GEMM,
 	GEN_CALL_KINDS
 };
 struct gen_call {
 	int64_t start, end;
 	uint64_t correlation, bytes;
 	uint8_t kind, thread, lost; /* lost: it ran, and there is no record of it */
-	uint8_t op_kind, grid_small, records, in_nccl;
-	uint8_t stream;
+	uint8_t op_kind, grid_small, records, in_nccl, in_blas;
+	uint8_t stream, peer; /* peer: of a send or receive */
 };
 struct gen_op {
 	int64_t start, end;
@@ -82,6 +101,7 @@ struct gen_op {
 	uint32_t bytes;
 	uint8_t kind, stream, small, node, nodes; /* node: of a graph, from 1; nodes: all of them */
 	int32_t collective;			  /* its number; -1 */
+	uint8_t p2p, peer;			  /* GEN_SEND, GEN_RECV, and whom */
 };
 struct gen_range {
 	int64_t start, end;
@@ -97,9 +117,11 @@ static const struct {
 	{"torch.save", WT_D4, 9},
 	{"init_process_group", WT_D5, 15},
 	{"execute_context_0(0)_generation_0(0)", WT_D13, 14},
-	{"offload", WT_D8, 16}, /* says something of copies only */
+	{"Activity Buffer Flush", WT_E3, 0}, /* no mark: a record of CUPTI's */
+	{"offload", WT_D8, 16},		     /* says something of copies only */
 };
 #define GEN_RANGES ((int)(sizeof(gen_range_names) / sizeof(gen_range_names[0])))
+#define GEN_FLUSH  4
 
 struct gen_rank {
 	struct gen_call calls[GEN_MOST];
@@ -109,7 +131,8 @@ struct gen_rank {
 	int64_t t, h[3]; /* the device is busy until t; a thread is in a call until h */
 	uint64_t correlation;
 	int64_t truth[GEN_FORMATS][WT_LEAVES];
-	int64_t wait_ns;   /* of exposed communication, spent waiting for later ranks */
+	/* What matching over the ranks makes of it: what they name of B5, and what D12 takes from others. */
+	int64_t parted[WT_LEAVES];
 	int64_t skew_ns;   /* of this rank's clocks */
 	int drained, slow; /* launches into a drained queue; those beyond 5 us */
 	int once;	   /* kernels loaded late so far */
@@ -119,6 +142,8 @@ struct gen_scene {
 	uint64_t seed, state;
 	int nranks, formats; /* bits 1 << enum gen_format: those that the truth is for */
 	struct gen_rank rank[GEN_RANKS];
+	/* Another process on rank 0's device, of which calls are recorded and nothing else; in .wt alone. */
+	struct gen_rank neighbour;
 };
 
 static inline uint32_t gen_u32(struct gen_scene *s)
@@ -333,13 +358,37 @@ static inline void gen_named_copy(struct gen_scene *s, struct gen_rank *r)
 
 	gen_run_op(s, r, kind, r->t, d, 2);
 	r->h[r->thread] += 100;
-	gen_range(r, offload ? 4 : 0, from, r->h[r->thread]);
+	gen_range(r, offload ? GEN_RANGES - 1 : 0, from, r->h[r->thread]);
 	gen_book(r, offload ? WT_C6 : WT_C1, d);
 	r->t += d;
 	/* A copy that follows the input pipeline with nothing between would be taken for its copy: keep it clear. */
 	gen_run_op(s, r, 2, r->t, 5 * GEN_US, 1);
 	gen_book(r, gen_leaf(2, 5 * GEN_US), 5 * GEN_US);
 	r->t += 5 * GEN_US;
+}
+
+/* A call around the launch just made, by which its kernel is known. */
+static inline struct gen_call *gen_around(struct gen_rank *r, int kind, struct gen_call *launch)
+{
+	struct gen_call *c = gen_call(r, kind, launch->end, launch->end + 200);
+
+	c->start = launch->start - 200;
+	r->h[r->thread] += 2; /* whatever comes next begins after it */
+	return c;
+}
+
+/* A product whose operands the caches held: faster than memory. */
+static inline void gen_cached(struct gen_scene *s, struct gen_rank *r)
+{
+	int64_t at = (r->h[r->thread] + 300) & ~INT64_C(1),
+		d = gen_in(s, GEN_MM_LEAST, GEN_MM_MOST);
+	struct gen_call *c = gen_launch_at(s, r, GEN_MM, at, 900);
+
+	gen_op(r, c, r->t, d, 1);
+	c->in_blas = 1;
+	gen_around(r, GEN_GEMM, c);
+	gen_book(r, WT_A4, d);
+	r->t += d;
 }
 
 /* Nodes of one graph: close together they are back to back, else one waits for another. */
@@ -366,8 +415,8 @@ static inline void gen_graph(struct gen_scene *s, struct gen_rank *r)
 }
 
 static void (*const gen_parts[])(struct gen_scene *, struct gen_rank *) = {
-	gen_one, gen_one,    gen_one,	  gen_hidden,	  gen_exposed,
-	gen_pdl, gen_shared, gen_nothing, gen_named_copy, gen_graph,
+	gen_one,    gen_one,	 gen_one,	 gen_hidden, gen_exposed, gen_pdl,
+	gen_shared, gen_nothing, gen_named_copy, gen_graph,  gen_cached,
 };
 
 /* The end of a run: long enough for the host to be ahead, on stream 1. */
@@ -441,8 +490,8 @@ static inline int64_t gen_doings(struct gen_scene *s, struct gen_rank *r, int64_
 			r->h[r->thread] = at + b;
 			gen_book(r, gen_range_names[name].leaf, b);
 			at += b;
-		} else { /* a call in a range: modules, ranges, allocations; then set-up, idle engines */
-			int first = calls[c].leaf == WT_D2 || name >= 2;
+		} else { /* a call in a range: the profiler, modules, ranges, allocations; then set-up, idle engines */
+			int first = name != GEN_FLUSH && (calls[c].leaf == WT_D2 || name >= 2);
 
 			gen_call(r, calls[c].call, at + a, at + a + b);
 			gen_range(r, name, at, at + a + b + z);
@@ -503,6 +552,40 @@ static inline void gen_queued(struct gen_scene *s, struct gen_rank *r)
 	r->t += gap + d;
 }
 
+/*
+ * The same, while a neighbour waits for work of its own that nobody recorded: then the device was its, as far as a wait
+ * proves it.
+ */
+static inline void gen_taken(struct gen_scene *s, struct gen_rank *r)
+{
+	struct gen_rank *other = &s->neighbour;
+	int64_t gap = gen_in(s, 30 * GEN_US, 200 * GEN_US), end = r->t + gap,
+		d = gen_in(s, 6 * GEN_US, 20 * GEN_US),
+		from = (r->t + gen_in(s, -20 * GEN_US, 20 * GEN_US)) & ~INT64_C(1),
+		to = (end + gen_in(s, -20 * GEN_US, 20 * GEN_US)) & ~INT64_C(1), both;
+	int kind = gen_kind_of(s, GEN_COMPUTE);
+
+	if (s->nranks > 1) {
+		gen_queued(s, r);
+		return;
+	}
+	if (to < from + 200)
+		to = from + 200;
+	both = (to < end ? to : end) - (from > r->t ? from : r->t);
+	both = both > 20 * GEN_US ? both : 0;
+	other->thread = 1;
+	gen_launch_at(s, other, 0, from - 2000, 900);
+	gen_call(other, GEN_SYNC, from, to);
+	gen_must(r->h[r->thread] + 2 * GEN_US + GEN_CAP_NS < r->t, "the host is not ahead");
+	gen_run_op(s, r, kind, end, d, 1);
+	r->truth[GEN_WT][WT_E4] += both;
+	r->truth[GEN_WT][WT_D14] += gap - both;
+	r->truth[GEN_KINETO][WT_D14] += gap;
+	gen_follow(r, end);
+	gen_book(r, gen_leaf(kind, d), d);
+	r->t = end + d;
+}
+
 /* Work was launched and waited for, and there is no record of it. Our own files know that one is missing. */
 static inline void gen_unseen(struct gen_scene *s, struct gen_rank *r)
 {
@@ -541,7 +624,8 @@ static inline void gen_loading(struct gen_scene *s, struct gen_rank *r)
 }
 
 static void (*const gen_gaps[])(struct gen_scene *, struct gen_rank *) = {
-	gen_refill, gen_refill, gen_late, gen_late, gen_queued, gen_queued, gen_unseen, gen_loading,
+	gen_refill, gen_refill, gen_late,   gen_late,	 gen_queued,
+	gen_queued, gen_taken,	gen_unseen, gen_loading,
 };
 #define GEN_COUNT(a_) ((uint32_t)(sizeof(a_) / sizeof(a_[0])))
 
@@ -552,30 +636,7 @@ static inline void gen_run(struct gen_scene *s, struct gen_rank *r)
 	gen_last(s, r);
 }
 
-/* All ranks meet: each waits, in its kernel, from its arrival to the last one's; then the transfer. */
-static inline void gen_meet(struct gen_scene *s)
-{
-	int64_t last = 0, took = gen_in(s, 20 * GEN_US, 80 * GEN_US);
-
-	for (int i = 0; i < s->nranks; i++)
-		last = s->rank[i].t > last ? s->rank[i].t : last;
-	for (int i = 0; i < s->nranks; i++) {
-		struct gen_rank *r = &s->rank[i];
-		int64_t d = last + took - r->t, at = (r->h[r->thread] + 300) & ~INT64_C(1);
-		struct gen_call *c = gen_launch_at(s, r, 3, at, 900), *n;
-
-		gen_op(r, c, r->t, d, 2)->collective = r->ncollectives++;
-		n = gen_call(r, GEN_NCCL, c->end, c->end + 200);
-		n->start = c->start - 200; /* around its launch */
-		n->bytes = 65536;
-		n->op_kind = (uint8_t)r->ncollectives; /* its number */
-		c->in_nccl = 1;
-		gen_book(r, WT_B5, d);
-		r->wait_ns += last - r->t;
-		r->t += d;
-		gen_last(s, r);
-	}
-}
+#include "gen/scene_ranks.h"
 
 static inline void gen_scene_make(struct gen_scene *s, uint64_t seed)
 {
@@ -612,6 +673,8 @@ static inline void gen_scene_make(struct gen_scene *s, uint64_t seed)
 				gen_run(s, r);
 			}
 		}
+		for (int passes = s->nranks > 1 ? (int)gen_in(s, 0, 2) : 0; passes; passes--)
+			gen_pass(s);
 		if (s->nranks > 1)
 			gen_meet(s);
 	}

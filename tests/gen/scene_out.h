@@ -36,6 +36,9 @@ static const struct {
 	[GEN_ALLOC] = {"cuMemAlloc_v2", "cudaMalloc", 11, 0},
 	[GEN_MODULE] = {"cuModuleLoadData", "cuModuleLoadData", 13, 0},
 	[GEN_NCCL] = {"ncclAllReduce", NULL, 5, 0},
+	[GEN_SEND] = {"ncclSend", NULL, 5, 0},
+	[GEN_RECV] = {"ncclRecv", NULL, 5, 0},
+	[GEN_GEMM] = {"cublasGemmEx", NULL, 17, 0},
 };
 
 /* ---- Kineto ---- */
@@ -57,6 +60,8 @@ __attribute__((format(printf, 2, 3))) static inline void gen_addf(struct gen_byt
 	gen_must(n > 0 && (size_t)n < b->room - b->n, "an event is too long");
 	b->n += (size_t)n;
 }
+
+#define GEN_P2P_COUNT 4096
 
 struct gen_lines { /* events as text, to be put into any order */
 	struct gen_bytes text;
@@ -95,14 +100,25 @@ static inline void gen_kineto_op(struct gen_lines *l, const struct gen_scene *s,
 		gen_addf(&l->text, ",\"bytes\":%u", o->bytes);
 	if (o->node)
 		gen_addf(&l->text, ",\"graph node id\":%d", o->node);
-	if (o->collective >= 0) {
+	if (o->kind == GEN_MM)
+		gen_addf(&l->text, ",\"External id\":%u", (unsigned)o->correlation);
+	if (o->p2p)
+		gen_addf(
+			&l->text,
+			",\"Collective name\":\"%s\",\"%s Rank\":%d,\"In msg nelems\":%d,\"Out msg "
+			"nelems\":%d,\"Seq\":1",
+			o->p2p == GEN_SEND ? "send" : "recv", o->p2p == GEN_SEND ? "Dst" : "Src",
+			o->peer, GEN_P2P_COUNT, GEN_P2P_COUNT);
+	if (o->collective >= 0)
 		gen_addf(&l->text,
-			 ",\"Collective name\":\"allreduce\",\"In msg nelems\":16384,\"Out msg "
-			 "nelems\":16384,\"Group size\":%d"
-			 ",\"dtype\":\"Float\",\"Seq\":%d,\"Process Group Name\":\"0\",\"Process "
-			 "Group Description\":\"default_pg\""
-			 ",\"Process Group Ranks\":\"[",
-			 s->nranks, o->collective + 1);
+			 ",\"Collective name\":\"allreduce\",\"In msg nelems\":%u,\"Out msg "
+			 "nelems\":%u,\"Seq\":%d",
+			 o->bytes / 4, o->bytes / 4, o->collective + 1);
+	if (o->collective >= 0 || o->p2p) {
+		gen_addf(&l->text,
+			 ",\"Group size\":%d,\"dtype\":\"Float\",\"Process Group Name\":\"0\","
+			 "\"Process Group Description\":\"default_pg\",\"Process Group Ranks\":\"[",
+			 s->nranks);
 		for (int i = 0; i < s->nranks; i++)
 			gen_addf(&l->text, "%s%d", i ? ", " : "", i);
 		gen_addf(&l->text, "]\"");
@@ -115,6 +131,18 @@ static inline void gen_kineto_host(struct gen_lines *l, const struct gen_rank *r
 	for (int i = 0; i < r->ncalls; i++) {
 		const struct gen_call *c = &r->calls[i];
 
+		if (c->in_blas) {
+			gen_line(l);
+			gen_addf(&l->text,
+				 "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":"
+				 "4242,"
+				 "\"tid\":%d,\"ts\":" GEN_T ",\"dur\":" GEN_T
+				 ",\"args\":{\"External id\":%u,\"Input Dims\":[[%d,%d],[%d,%d]],"
+				 "\"Input type\":[\"c10::BFloat16\",\"c10::BFloat16\"]}}",
+				 GEN_TID(c->thread), GEN_TV(base + c->start - 100),
+				 GEN_TV(c->end - c->start + 200), (unsigned)c->correlation,
+				 GEN_MM_M, GEN_MM_K, GEN_MM_K, GEN_MM_N);
+		}
 		if (!gen_call_names[c->kind].kineto)
 			continue;
 		gen_line(l);
@@ -131,8 +159,9 @@ static inline void gen_kineto_host(struct gen_lines *l, const struct gen_rank *r
 
 		gen_line(l);
 		gen_addf(&l->text,
-			 "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"%s\",\"pid\":4242,"
+			 "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":4242,"
 			 "\"tid\":%d,\"ts\":" GEN_T ",\"dur\":" GEN_T "}",
+			 g->name == GEN_FLUSH ? "overhead" : "user_annotation",
 			 gen_range_names[g->name].name, GEN_TID(g->thread), GEN_TV(base + g->start),
 			 GEN_TV(g->end - g->start));
 	}
@@ -190,6 +219,7 @@ static inline void gen_wt_tables(struct wt_scene *w, const struct gen_scene *s)
 	Warptap__V1__Contexts contexts = WARPTAP__V1__CONTEXTS__INIT;
 	Warptap__V1__Streams streams = WARPTAP__V1__STREAMS__INIT;
 	Warptap__V1__Threads threads = WARPTAP__V1__THREADS__INIT;
+	Warptap__V1__Gemms gemms = WARPTAP__V1__GEMMS__INIT;
 
 	for (int i = 0; i < GEN_CALL_KINDS; i++) {
 		names[i] = (char *)(uintptr_t)gen_call_names[i].wt;
@@ -245,6 +275,19 @@ static inline void gen_wt_tables(struct wt_scene *w, const struct gen_scene *s)
 	SC_COL(threads, pthread, uint64_t, 0x7ffff7d8a740, 0x7fffe7d8b640);
 	SC_COL(threads, name, uint64_t, 0, 0);
 	SC_EMIT(w, THREADS, &threads);
+	SC_COL(gemms, id, uint64_t, 1);
+	SC_COL(gemms, m, uint64_t, GEN_MM_N); /* columns first: C' = B' A' */
+	SC_COL(gemms, n, uint64_t, GEN_MM_M);
+	SC_COL(gemms, k, uint64_t, GEN_MM_K);
+	SC_COL(gemms, batch, uint64_t, 1);
+	SC_COL(gemms, type_a, uint32_t, 14);
+	SC_COL(gemms, type_b, uint32_t, 14);
+	SC_COL(gemms, type_c, uint32_t, 14);
+	SC_COL(gemms, compute, uint32_t, 68);
+	SC_COL(gemms, trans, uint32_t, 0);
+	SC_COL(gemms, flags, uint32_t, 0);
+	SC_COL(gemms, epilogue, uint32_t, 0);
+	SC_EMIT(w, GEMMS, &gemms);
 	if (s->nranks > 1)
 		sc_write_comms(w);
 }
@@ -279,7 +322,7 @@ static inline int gen_rows(const struct gen_rank *r, int thread, struct gen_row 
 						     .call = i,
 						     .range = -1};
 	for (int i = 0; i < r->nranges; i++) {
-		if (r->ranges[i].thread != thread)
+		if (r->ranges[i].thread != thread || r->ranges[i].name == GEN_FLUSH)
 			continue;
 		rows[n++] = (struct gen_row){.at = r->ranges[i].start,
 					     .end = r->ranges[i].start,
@@ -336,6 +379,39 @@ static inline void gen_wt_marks(struct wt_scene *w, const struct gen_rank *r, in
 	SC_EMIT(w, MARKS, &m);
 }
 
+static inline void gen_wt_overheads(struct wt_scene *w, const struct gen_rank *r, int thread)
+{
+	static int64_t start[64];
+	static uint64_t dur[64];
+	static uint32_t kind[64];
+	Warptap__V1__Overheads m = WARPTAP__V1__OVERHEADS__INIT;
+	uint64_t last = 0;
+	size_t n = 0;
+
+	for (int i = 0; i < r->nranges; i++) {
+		const struct gen_range *g = &r->ranges[i];
+
+		if (g->name != GEN_FLUSH || g->thread != thread)
+			continue;
+		start[n] = (int64_t)(sc_real(w, (uint64_t)g->start) - last);
+		dur[n] = (uint64_t)(g->end - g->start);
+		last = sc_real(w, (uint64_t)g->end);
+		kind[n++] = 1 << 16;
+	}
+	m.thread_word = thread == 1 ? 0xf7d8a740u : 0xe7d8b640u;
+	m.start_gap = start;
+	m.dur = dur;
+	m.kind = kind;
+	m.n_start_gap = m.n_dur = m.n_kind = n;
+	if (n)
+		SC_EMIT(w, OVERHEADS, &m);
+}
+
+static inline int gen_is_nccl(int kind)
+{
+	return kind == GEN_NCCL || kind == GEN_SEND || kind == GEN_RECV;
+}
+
 static inline void gen_wt_rows(struct wt_scene *w, const struct gen_rank *r, int thread,
 			       const struct gen_row *rows, int n)
 {
@@ -354,16 +430,18 @@ static inline void gen_wt_rows(struct wt_scene *w, const struct gen_rank *r, int
 		last = sc_tsc((uint64_t)rows[i].at) + dur[i];
 		op[i] = c ? c->kind + 1u : GEN_MARK_OP;
 		stream[i] = c && c->stream ? c->stream : 0;
-		object[i] = !c			    ? 0
-			    : c->kind == GEN_LAUNCH ? c->op_kind + 1u
-			    : c->kind == GEN_NCCL   ? 1
+		object[i] = !c						  ? 0
+			    : c->kind == GEN_LAUNCH			  ? c->op_kind + 1u
+			    : gen_is_nccl(c->kind) || c->kind == GEN_GEMM ? 1
 			    : c->kind == GEN_GRAPH_LAUNCH
 				    ? 1u + c->records /* a graph has as many nodes each time */
 				    : 0;
 		shape[i] = c && c->kind == GEN_LAUNCH ? 1u + c->grid_small : 0;
 		bytes[i] = c ? c->bytes : 0;
 		context[i] = 1;
-		flags[i] = c && c->in_nccl ? WARPTAP__V1__CALL_FLAG__CALL_FLAG_IN_NCCL : 0;
+		flags[i] = c && c->in_nccl   ? WARPTAP__V1__CALL_FLAG__CALL_FLAG_IN_NCCL
+			   : c && c->in_blas ? WARPTAP__V1__CALL_FLAG__CALL_FLAG_IN_BLAS
+					     : 0;
 	}
 	m.thread = m.ring = (uint64_t)thread;
 	m.first_seq = 1;
@@ -474,13 +552,21 @@ static inline void gen_wt_collectives(struct wt_scene *w, const struct gen_rank 
 {
 	Warptap__V1__Collectives m = WARPTAP__V1__COLLECTIVES__INIT;
 	int64_t seq_d;
-	uint64_t count = 16384, stream = 2, on = (uint64_t)thread, call;
-	uint32_t op = 1, dtype = 7;
+	static const uint32_t ops[GEN_CALL_KINDS] = {
+		[GEN_NCCL] = 1, [GEN_SEND] = 6, [GEN_RECV] = 7};
+	uint64_t count, stream = 2, on = (uint64_t)thread, call;
+	uint32_t op, dtype = 7;
+	int32_t peer;
 
 	for (int i = 0; i < n; i++) {
-		if (rows[i].call < 0 || r->calls[rows[i].call].kind != GEN_NCCL)
+		const struct gen_call *c = rows[i].call >= 0 ? &r->calls[rows[i].call] : NULL;
+
+		if (!c || !gen_is_nccl(c->kind))
 			continue;
-		seq_d = r->calls[rows[i].call].op_kind;
+		op = ops[c->kind];
+		peer = c->peer;
+		count = c->kind == GEN_NCCL ? c->bytes / 4 : GEN_P2P_COUNT;
+		seq_d = c->op_kind;
 		call = rows[i].seq;
 		m.comm = 1;
 		m.seq_d = &seq_d;
@@ -490,8 +576,9 @@ static inline void gen_wt_collectives(struct wt_scene *w, const struct gen_rank 
 		m.stream = &stream;
 		m.thread = m.ring = &on;
 		m.call_seq = &call;
-		m.n_seq_d = m.n_op = m.n_count = m.n_dtype = m.n_stream = m.n_thread = m.n_ring =
-			m.n_call_seq = 1;
+		m.root_or_peer = &peer;
+		m.n_root_or_peer = m.n_seq_d = m.n_op = m.n_count = m.n_dtype = m.n_stream =
+			m.n_thread = m.n_ring = m.n_call_seq = 1;
 		SC_EMIT(w, COLLECTIVES, &m);
 	}
 }
@@ -526,14 +613,16 @@ static inline int64_t gen_end_of(const struct gen_rank *r)
 	return ((h > r->t ? h : r->t) + 1000001) & ~INT64_C(1);
 }
 
-/* One rank as .wt: w->out, w->n_out; free w->out. */
-static inline void gen_wt(const struct gen_scene *s, int rank, struct wt_scene *w)
+/* A process as .wt: w->out, w->n_out; free w->out. Of the neighbour (rank -1), nothing but its calls. */
+static inline void gen_wt_process(const struct gen_scene *s, int rank, struct wt_scene *w)
 {
 	static struct gen_row rows[GEN_MOST * 2];
 	static void *mem;
 	static size_t size;
-	const struct gen_rank *r = &s->rank[rank];
-	uint64_t end = (uint64_t)gen_end_of(r);
+	const struct gen_rank *r = rank < 0 ? &s->neighbour : &s->rank[rank];
+	uint64_t end = (uint64_t)gen_end_of(&s->rank[rank < 0 ? 0 : rank]);
+	uint32_t level = rank < 0 ? 2 : 3;
+	int cupti = rank < 0 ? 0 : 2;
 	Warptap__V1__End e = WARPTAP__V1__END__INIT;
 
 	if (!mem) {
@@ -543,32 +632,50 @@ static inline void gen_wt(const struct gen_scene *s, int rank, struct wt_scene *
 	memset(w, 0, sizeof(*w));
 	w->rank = s->nranks > 1 ? rank : -1;
 	w->world = s->nranks;
-	w->device = (uint8_t)rank;
+	w->device = (uint8_t)(rank < 0 ? 0 : rank);
+	w->no_device = rank < 0;
+	w->pid = rank < 0 ? 4343 : 4242;
 	w->skew_ns = (uint64_t)r->skew_ns;
 	w->writer =
 		wt_frame_writer_init(mem, size, 1, (const uint8_t *)"golden-file-0001", sc_sink, w);
 	gen_must(w->writer != NULL, "out of memory");
 	sc_write_header(w, 0);
 	sc_write_clock(w, 0);
-	sc_write_state(w, GEN_BEGIN_NS, 3, 2, 0);
+	sc_write_state(w, GEN_BEGIN_NS, level, cupti, 0);
 	gen_wt_tables(w, s);
 	for (int thread = 1; thread < 3; thread++) {
 		int n = gen_rows(r, thread, rows);
 
 		gen_wt_rows(w, r, thread, rows, n);
 		gen_wt_marks(w, r, thread, rows, n);
-		gen_wt_api(w, r, thread);
+		gen_wt_overheads(w, r, thread);
+		if (rank >= 0)
+			gen_wt_api(w, r, thread);
 		gen_wt_collectives(w, r, rows, n, thread);
 	}
-	gen_wt_records(w, r);
+	if (rank >= 0)
+		gen_wt_records(w, r);
 	gen_wt_counts(w, r, end);
 	sc_write_clock(w, end);
-	sc_write_state(w, end, 3, 2, 1);
+	sc_write_state(w, end, level, cupti, 1);
 	e.how = WARPTAP__V1__END_HOW__END_HOW_EXIT;
 	e.packets = w->packets + 1;
 	SC_EMIT(w, END, &e);
 	wt_frame_writer_end(w->writer, 0);
 	w->writer = NULL;
+}
+
+static inline void gen_wt(const struct gen_scene *s, int rank, struct wt_scene *w)
+{
+	gen_wt_process(s, rank, w);
+}
+
+/* 1 and the file, if the scene has a neighbour. */
+static inline int gen_wt_neighbour(const struct gen_scene *s, struct wt_scene *w)
+{
+	if (s->neighbour.ncalls)
+		gen_wt_process(s, -1, w);
+	return s->neighbour.ncalls > 0;
 }
 
 #endif

@@ -70,6 +70,7 @@ struct wt_scene {
 	int step_clock;	     /* REALTIME is set forward by a second in the middle */
 	int32_t rank, world; /* world: 0 = two, if there is a rank */
 	uint8_t device;	     /* of the job: 0, 1, ... */
+	uint64_t pid;	     /* 0: 4242 */
 	uint64_t skew_ns;    /* of REALTIME */
 	/* What it is. */
 	struct wt_scene_call *call;
@@ -324,7 +325,7 @@ static inline void sc_write_header(struct wt_scene *s, uint64_t segment)
 	m.file_id = (ProtobufCBinaryData){16, id};
 	m.boot_id = (ProtobufCBinaryData){16, boot};
 	m.segment = segment;
-	m.pid = 4242;
+	m.pid = s->pid ? s->pid : 4242;
 	m.host = (char *)"testhost";
 	m.agent_version = (char *)"0.1.0";
 	m.rank = s->rank;

@@ -62,7 +62,7 @@ static enum wt_leaf leaf_of(const struct gen_rank *r, const struct gen_op *o)
 
 			if (g->thread != c->thread || c->start < g->start || c->start >= g->end)
 				continue;
-			if (g->name == 4)
+			if (g->name == GEN_RANGES - 1)
 				return WT_C6;
 			if (g->name == 0 && gen_kinds[o->kind].copy_kind == WT_COPY_H2D)
 				return WT_C1;
