@@ -169,7 +169,7 @@ static void test_ranks(void **state)
 		struct wt_timeline *tl = NULL;
 
 		for (int k = 0; k < cases[i].n; k++) {
-			char path[8];
+			char path[16];
 			uint16_t p;
 
 			snprintf(path, sizeof(path), "f%d", k);
