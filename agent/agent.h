@@ -37,6 +37,11 @@ extern struct wt_box *wt_box; /* NULL before start and in children */
 int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes); /* job thread, once */
 const char *wt_box_kind(void); /* "file", "memfd", "anonymous", "none" */
 uint64_t wt_box_mapped_bytes(void);
+/* For recovery, kept in the head of the box: the trace; rows it had no room for; sizes of CUPTI's records. Writer. */
+void wt_box_trace(const char *path, const uint8_t file_id[16]);
+void wt_box_lost(uint64_t rows);
+void wt_box_stride(uint32_t kind, size_t bytes, int extra);
+void wt_box_hold(void); /* takes the lock on the file again, should the job have dropped it */
 /* CUPTI will ask for buffers, a reserve of them is made: now (before the writer starts), or by its next cycle. */
 void wt_box_want_buffers(int now);
 struct wt_ring *wt_ring_get(void);    /* job thread, slow: its ring, making one; NULL = none left */
@@ -66,6 +71,7 @@ void wt_box_forked(void); /* in a child of fork(): a system call, nothing else *
 /* Table of hooks for the file's Ops packet: id 1..wt_hook_count(). kind = CountKind of trace.proto. */
 uint32_t wt_hook_count(void);
 const char *wt_hook_name(uint32_t id);
+uint64_t wt_hooks_hash(void); /* of names and kinds in order */
 uint32_t wt_hook_kind(uint32_t id);
 /* The real function behind a hook or any other libcuda entry, NULL if the library lacks it. Agent's own calls. */
 void *wt_real_cuda(const char *name);

@@ -109,6 +109,40 @@ static void populate(uint8_t *at, size_t bytes)
 		((volatile uint8_t *)at)[i] = 0;
 }
 
+static void add_pieces(struct wt_box *b, uint32_t seg)
+{
+	uint32_t per = WT_SEG_BYTES / WT_PIECE_BYTES;
+	uint32_t made = atomic_load_explicit(&b->pieces_made, memory_order_relaxed);
+
+	b->piece_seg[made / per] = seg;
+	atomic_store_explicit(&b->pieces_made, made + per, memory_order_release);
+}
+
+uint8_t *wt_box_piece(uint32_t what, uint32_t index)
+{
+	struct wt_box *b = wt_box;
+	uint32_t per = WT_SEG_BYTES / WT_PIECE_BYTES, made, n;
+	struct wt_piece *p;
+
+	if (!b)
+		return NULL;
+	made = atomic_load_explicit(&b->pieces_made, memory_order_acquire);
+	n = atomic_load_explicit(&b->pieces_used, memory_order_relaxed);
+	do {
+		if (n >= made)
+			return NULL;
+	} while (!atomic_compare_exchange_weak_explicit(
+		&b->pieces_used, &n, n + 1, memory_order_relaxed, memory_order_relaxed));
+	p = (struct wt_piece *)(b->base + (size_t)b->piece_seg[n / per] * WT_SEG_BYTES +
+				(size_t)(n % per) * WT_PIECE_BYTES);
+	p->what = what;
+	p->index = index;
+	p->magic = WT_PIECE_MAGIC;
+	if (made - n < WT_PIECES_LOW)
+		wt_writer_poke(); /* only the writer can make more */
+	return (uint8_t *)p;
+}
+
 int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind)
 {
 	uint32_t seg = atomic_load_explicit(&b->segs, memory_order_relaxed);
@@ -127,8 +161,8 @@ int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind)
 		return -WT_E_NOMEM;
 	madvise(where, WT_SEG_BYTES, MADV_DONTFORK);
 	madvise(where, WT_SEG_BYTES, MADV_DONTDUMP);
-	if (seg == 0 ||
-	    kind != WT_SEG_HEAD) /* most jobs have few threads: later rings come as they are used */
+	/* Most jobs have few threads and few names: later rings and pieces become memory as they are used. */
+	if (seg == 0 || (kind != WT_SEG_HEAD && kind != WT_SEG_PIECES))
 		populate(where, WT_SEG_BYTES);
 	b->head->seg_kind[seg] = (uint8_t)kind;
 	atomic_store_explicit(&b->segs, seg + 1, memory_order_release);
@@ -137,12 +171,23 @@ int wt_box_grow(struct wt_box *b, enum wt_seg_kind kind)
 		wt_chunk_seg_init(b, seg);
 	else if (kind == WT_SEG_BUFFERS)
 		wt_buffer_seg_init(b, seg);
+	else if (kind == WT_SEG_PIECES)
+		add_pieces(b, seg);
 	return 0;
 }
 
 static int short_of(_Atomic uint32_t *count, uint32_t low)
 {
 	return atomic_load_explicit(count, memory_order_relaxed) < low;
+}
+
+/* Names take at most a quarter of the box: beyond, they are kept in plain memory, and a killed job's are not known. */
+static int pieces_are_low(struct wt_box *b)
+{
+	uint32_t made = atomic_load_explicit(&b->pieces_made, memory_order_relaxed);
+
+	return made / (WT_SEG_BYTES / WT_PIECE_BYTES) < (b->segs_max + 3) / 4 &&
+	       made - atomic_load_explicit(&b->pieces_used, memory_order_relaxed) < WT_PIECES_LOW;
 }
 
 void wt_box_tend(struct wt_box *b)
@@ -153,6 +198,8 @@ void wt_box_tend(struct wt_box *b)
 		chunks = WT_CHUNKS_LOW;
 	while (!b->cannot_grow && short_of(&b->free_chunk_count, chunks))
 		b->cannot_grow = wt_box_grow(b, WT_SEG_CHUNKS) != 0;
+	while (!b->cannot_grow && pieces_are_low(b))
+		b->cannot_grow = wt_box_grow(b, WT_SEG_PIECES) != 0;
 	while (!b->cannot_grow && atomic_load(&b->wants_buffers) &&
 	       short_of(&b->free_buffer_count, WT_BUFFERS_LOW))
 		b->cannot_grow = wt_box_grow(b, WT_SEG_BUFFERS) != 0;
@@ -232,13 +279,14 @@ static int reserve_addresses(struct wt_box *b)
 
 static int fill(struct wt_box *b)
 {
-	static const enum wt_seg_kind first[] = {WT_SEG_CHUNKS, WT_SEG_CHUNKS};
+	static const enum wt_seg_kind first[] = {WT_SEG_CHUNKS, WT_SEG_PIECES, WT_SEG_CHUNKS};
 	struct wt_box_head *h = b->head = (struct wt_box_head *)b->base;
 
 	atomic_store(&b->segs, 0); /* a file tried before may have got some way */
 	atomic_store(&b->free_chunks, 0);
 	atomic_store(&b->free_chunk_count, 0);
 	atomic_store(&b->chunk_count, 0);
+	atomic_store(&b->pieces_made, 0);
 	for (uint32_t i = 0; i < WT_HEAD_SEGS; i++)
 		if (wt_box_grow(b, WT_SEG_HEAD))
 			return -WT_E_IO;
@@ -250,10 +298,19 @@ static int fill(struct wt_box *b)
 	h->rings_max = WT_RINGS_MAX;
 	h->pid = (uint64_t)getpid();
 	h->cap_bytes = b->cap_bytes;
+	h->hooks = wt_hooks_hash();
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
 		if (wt_box_grow(b, first[i]))
 			return i == 0 ? -WT_E_IO : 0; /* little room is better than none */
 	return 0;
+}
+
+/* The recorder of a file holds a lock on it: recovery leaves the box of a job that lives alone. */
+static void lock_file(struct wt_box *b)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(b->file.fd, F_SETLK, &l);
 }
 
 int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
@@ -270,8 +327,8 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 		cap_bytes = limit;
 	memset(b, 0, sizeof(*b));
 	b->segs_max = (uint32_t)(cap_bytes / WT_SEG_BYTES);
-	if (b->segs_max < 5)
-		b->segs_max = 5; /* below 10 MiB it would be of no use */
+	if (b->segs_max < 6)
+		b->segs_max = 6; /* below 12 MiB it would be of no use */
 	if (b->segs_max > WT_SEGS_MAX)
 		b->segs_max = WT_SEGS_MAX;
 	b->cap_bytes = (size_t)b->segs_max * WT_SEG_BYTES;
@@ -284,6 +341,7 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 		if (open_file(b, dirs[i], stem))
 			continue;
 		if (!fill(b)) {
+			lock_file(b);
 			wt_box = b;
 			return 0;
 		}
@@ -294,6 +352,38 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 		return -WT_E_NOMEM;
 	wt_box = b;
 	return 0;
+}
+
+void wt_box_hold(void)
+{
+	struct wt_box *b = wt_box;
+
+	if (b && b->is_file && wt_own_file_check(&b->file, NULL))
+		lock_file(b);
+}
+
+void wt_box_trace(const char *path, const uint8_t file_id[16])
+{
+	struct wt_box_head *h = wt_box ? wt_box->head : NULL;
+
+	if (!h)
+		return;
+	memcpy(h->trace, path, strnlen(path, WT_BOX_TRACE_MAX - 1));
+	memcpy(h->file_id, file_id, sizeof(h->file_id));
+}
+
+void wt_box_lost(uint64_t rows)
+{
+	if (wt_box)
+		atomic_store_explicit(&wt_box->head->lost_rows, rows, memory_order_relaxed);
+}
+
+void wt_box_stride(uint32_t kind, size_t bytes, int extra)
+{
+	if (!wt_box || kind >= WT_CUPTI_KINDS || bytes > UINT16_MAX)
+		return;
+	wt_box->head->stride[kind] = (uint16_t)bytes;
+	wt_box->head->cupti_extra = (uint32_t)extra;
 }
 
 const char *wt_box_kind(void)

@@ -4,7 +4,7 @@
  * buffers). The head is part of the black-box format: recovery reads it from the file.
  *
  *   segment 0, 1     head (64 KiB), then the rings
- *   segment 2, 3 ..  32 chunks, or 2 CUPTI buffers, as head.seg_kind says
+ *   segment 2, 3 ..  32 chunks, 32 pieces (piece.h), or 2 CUPTI buffers, as head.seg_kind says
  */
 #ifndef WT_BOX_H
 #define WT_BOX_H
@@ -15,8 +15,9 @@
 
 #include "chunk.h"
 #include "own_file.h"
+#include "piece.h"
 
-#define WT_BOX_VERSION	  1
+#define WT_BOX_VERSION	  2
 #define WT_BOX_HEAD_BYTES 65536u
 #define WT_SEG_BYTES	  (2u << 20)
 #define WT_SEGS_MAX	  512u /* 1 GiB */
@@ -25,12 +26,16 @@
 #define WT_RINGS_MAX	  ((WT_HEAD_SEGS * WT_SEG_BYTES - WT_BOX_HEAD_BYTES) / WT_RING_BYTES) /* 796 */
 #define WT_BUFFERS_MAX	  (WT_SEGS_MAX * WT_SEG_BYTES / WT_CUPTI_BUFFER_BYTES)
 
-enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS };
+enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS, WT_SEG_PIECES };
 enum wt_buffer_state { WT_BUFFER_FREE, WT_BUFFER_LENT, WT_BUFFER_DONE, WT_BUFFER_READ };
 
 /* Free ones kept in reserve: what comes in while the writer waits for a core (1 MiB is 4,000 launches). */
 #define WT_CHUNKS_LOW  16u
 #define WT_BUFFERS_LOW 6u
+#define WT_PIECES_LOW  20u
+
+#define WT_BOX_TRACE_MAX 2048u
+#define WT_CUPTI_KINDS	 128u /* numbers of activity kinds we may meet */
 
 struct wt_buffer_meta { /* of the buffer that starts at this MiB of the mapping */
 	_Atomic uint32_t state;
@@ -45,8 +50,15 @@ struct wt_box_head {
 	uint32_t head_bytes, seg_bytes, ring_bytes, rings_max;
 	uint64_t pid;
 	uint64_t cap_bytes;
-	_Atomic uint32_t segs;	/* in use, from 0 */
-	_Atomic uint32_t rings; /* ever used, from 0 */
+	uint64_t hooks;		      /* hash of the table of hooks: what rows' `op` means */
+	uint8_t file_id[16];	      /* of the trace; 0 = not begun */
+	char trace[WT_BOX_TRACE_MAX]; /* its path, as the job had it */
+	_Atomic uint64_t lost_rows;   /* rows the trace had no room for */
+	uint16_t stride
+		[WT_CUPTI_KINDS]; /* bytes of a record of CUPTI, by kind, as seen; 0 = none seen */
+	uint32_t cupti_extra;	  /* wt_cupti_record()'s `extra` */
+	_Atomic uint32_t segs;	  /* in use, from 0 */
+	_Atomic uint32_t rings;	  /* ever used, from 0 */
 	uint8_t seg_kind[WT_SEGS_MAX];
 	struct wt_buffer_meta buffers[WT_BUFFERS_MAX];
 };
@@ -69,6 +81,8 @@ struct wt_box {
 
 	wt_stack free_chunks, full_chunks, free_buffers, done_buffers;
 	_Atomic uint32_t free_chunk_count, free_buffer_count, chunk_count;
+	_Atomic uint32_t pieces_made, pieces_used; /* used: may be counted beyond */
+	uint32_t piece_seg[WT_SEGS_MAX];
 	_Atomic uint64_t next_ring_id;
 	/* The open chunk of each ring: stored by its owner, cleared before the chunk goes to the full list. */
 	struct wt_chunk *_Atomic open[WT_RINGS_MAX];

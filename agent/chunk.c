@@ -241,6 +241,7 @@ void wt_ring_sweep(void)
 	if (!b)
 		return;
 	watch_file(b);
+	wt_box_hold();
 	sweep_gone(b);
 }
 

@@ -61,6 +61,18 @@ uint32_t wt_hook_kind(uint32_t id)
 	return id < WT_ID_END ? wt_hooks[id].kind : 0;
 }
 
+uint64_t wt_hooks_hash(void)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	for (uint32_t i = 1; i < WT_ID_END; i++) {
+		for (const char *s = wt_hooks[i].name; *s; s++)
+			h = (h ^ (uint8_t)*s) * 0x100000001b3u;
+		h = (h ^ (0x100u | wt_hooks[i].kind)) * 0x100000001b3u;
+	}
+	return h;
+}
+
 static _Atomic uint64_t escaped;
 static _Atomic uint8_t escaped_once[WT_ID_END];
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "agent/clock.h"
+#include "agent/piece.h"
 #include "agent/record.h"
 #include "agent/sink.h"
 #include "agent/table.h"
@@ -125,10 +126,12 @@ struct wt_pack {
 	uint64_t unflushed;	       /* raw bytes since the last flush */
 	int stopped;		       /* enum wt_pack_stopped: from FULL on counts only */
 	uint64_t lost_rows;	       /* rows not written because of that */
-	uint64_t lost_packets;	       /* packets beyond the framing's limit: a bug, counted */
+	int recovering;	       /* the process whose rows they are is gone: /proc tells of another */
+	uint64_t lost_packets; /* packets beyond the framing's limit: a bug, counted */
 
 	struct wt_table strings, functions, shapes, gemms, streams, threads, comms, execs, ops,
 		events;
+	struct wt_address *addresses; /* [WT_PIECE_SLOTS] */
 	struct wt_arena
 		function_ids; /* uint32_t by registry id: a launch row need not look at names again */
 	uint32_t context_segment[WT_CONTEXTS_MAX], context_cupti[WT_CONTEXTS_MAX];
@@ -175,6 +178,17 @@ void wt_pack_close(struct wt_pack *p, int how);
 /* 1 if any of n items of `bytes` is not 0. */
 int wt_pack_any(const void *column, size_t n, size_t bytes);
 
+/* Ticks are kept as fine as 16 ns: the Clocks rows place them within tens of ns, what is finer is noise to store. */
+#define WT_TICK_HZ_MIN 62500000u
+static inline uint32_t wt_tick_shift(uint64_t tsc_hz)
+{
+	uint32_t shift = 0;
+
+	while (tsc_hz >> (shift + 1) >= WT_TICK_HZ_MIN)
+		shift++;
+	return shift;
+}
+
 /* Gives a column of a message its array of `rows_` items, or leaves it out when all of them are 0. */
 #define WT_COLUMN(message_, column_, array_, rows_)                                                \
 	do {                                                                                       \
@@ -194,7 +208,10 @@ void wt_header_emit(struct wt_pack *p);
 int wt_tables_open(struct wt_pack *p);
 void wt_pack_say(struct wt_pack *p);
 uint32_t wt_string_id(struct wt_pack *p, const char *text); /* 0 = no text, or no room */
+uint32_t wt_string_text(struct wt_pack *p, uint32_t id); /* offset in the registry's name store */
 int wt_string_is(struct wt_pack *p, uint32_t id, const char *text);
+uint32_t wt_comm_id(struct wt_pack *p,
+		    uint32_t reg); /* the trace's id of a communicator of the registry */
 void wt_use_context(struct wt_pack *p, uint32_t context);
 struct wt_thread *wt_thread_of(struct wt_pack *p, uint64_t ring, uint64_t tid, uint64_t pthread);
 void wt_say_ops(struct wt_pack *p);
@@ -205,6 +222,8 @@ void wt_execs_review(struct wt_pack *p); /* graphs updated since they were said 
 /* ---- pack_calls.c ---- */
 void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to);
 void wt_pack_collectives(struct wt_pack *p);
+uint64_t wt_stream_key(const struct wt_stream *s,
+		       uint64_t ring); /* its key in the table of streams */
 void wt_ops_open(struct wt_pack *p);
 
 /* ---- pack_marks.c ---- */

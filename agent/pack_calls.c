@@ -72,12 +72,18 @@ void wt_ops_open(struct wt_pack *p)
 	}
 }
 
+uint64_t wt_stream_key(const struct wt_stream *s, uint64_t ring)
+{
+	uint64_t key = s->handle << 16 ^ (uint64_t)s->reg << 8 ^ s->context;
+
+	return s->handle == 2 ? key ^ ring << 24 : key; /* one per thread and context */
+}
+
 static uint32_t stream_of(struct wt_pack *p, const struct wt_rec *r, uint64_t ring)
 {
 	struct wt_stream like = {.handle = r->stream, .context = r->context};
 	struct wt_reg_entry e;
-	uint64_t key;
-	uint32_t id;
+	uint32_t id, known = p->streams.count;
 
 	if (r->stream <= 1)
 		like.handle = 0; /* both name the legacy stream of the context */
@@ -87,11 +93,10 @@ static uint32_t stream_of(struct wt_pack *p, const struct wt_rec *r, uint64_t ri
 	} else if (r->stream > 2) {
 		like.context = 0; /* a stream has one context, whichever was current */
 	}
-	key = like.handle << 16 ^ (uint64_t)like.reg << 8 ^ like.context;
-	if (r->stream == 2) /* one per thread and context */
-		key ^= ring << 24;
-	id = wt_table_id(&p->streams, key, &like,
+	id = wt_table_id(&p->streams, wt_stream_key(&like, ring), &like,
 			 sizeof(like) - offsetof(struct wt_stream, handle));
+	if (p->streams.count > known)
+		wt_reg_said(WT_REG_STREAM, like.reg, id);
 	wt_table_use(&p->streams, id, p->segment);
 	return id;
 }
@@ -149,14 +154,12 @@ static uint32_t shape_of(struct wt_pack *p, const struct wt_rec *r)
 
 static uint32_t comm_of(struct wt_pack *p, const struct wt_rec *r)
 {
-	struct wt_plain like = {0};
 	struct wt_reg_entry e;
 	uint32_t id;
 
 	if (!wt_reg_find(WT_REG_COMM, r->object, r->start_tsc, &e))
 		return 0;
-	like.reg = e.id;
-	id = wt_table_id(&p->comms, e.id, &like, sizeof(like.reg));
+	id = wt_comm_id(p, e.id);
 	wt_table_use(&p->comms, id, p->segment);
 	return id;
 }
@@ -165,7 +168,7 @@ static uint32_t exec_of(struct wt_pack *p, const struct wt_rec *r)
 {
 	struct wt_exec like = {0};
 	struct wt_reg_entry e;
-	uint32_t id;
+	uint32_t id, known = p->execs.count;
 
 	/* A call that makes one starts before it is born, and says which it was. */
 	if (!(p->op_kind[r->op] == KIND(GRAPH) && r->u.raw[0]
@@ -176,6 +179,8 @@ static uint32_t exec_of(struct wt_pack *p, const struct wt_rec *r)
 	like.complete = e.u.graph.complete;
 	memcpy(like.nodes, e.u.graph.nodes, sizeof(like.nodes));
 	id = wt_table_id(&p->execs, e.id, &like, sizeof(like.reg));
+	if (p->execs.count > known)
+		wt_reg_said(WT_REG_EXEC, e.id, id);
 	wt_table_use(&p->execs, id, p->segment);
 	return id;
 }

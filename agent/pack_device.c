@@ -11,26 +11,31 @@
 
 #include "agent/pack.h"
 
-#define NAME_CACHE 4096u
 #define SORT_MOVES (64u * WT_BATCH_ROWS)
 
-static struct {
-	const char *name;
-	uint32_t string;
-} name_cache[NAME_CACHE];
-
-/* CUPTI shares one text among the records of a kernel; the text is compared, an address alone proves nothing. */
+/*
+ * CUPTI shares one text among the records of a kernel; the text is compared, an address alone proves nothing. The
+ * cache lies in the black box: of records that were not read before a kill it tells what their addresses pointed to.
+ */
 static uint32_t name_of(struct wt_pack *p, const char *name)
 {
-	uint32_t slot = (uint32_t)((uintptr_t)name >> 3 ^ (uintptr_t)name >> 15) % NAME_CACHE;
+	uint32_t at = wt_address_slot((uint64_t)name);
+	struct wt_address *a = NULL;
 
 	if (!name)
 		return 0;
-	if (name_cache[slot].name != name || !wt_string_is(p, name_cache[slot].string, name)) {
-		name_cache[slot].name = name;
-		name_cache[slot].string = wt_string_id(p, name);
+	for (uint32_t i = 0; i < WT_ADDRESS_PROBES; i++) {
+		a = &p->addresses[(at + i) % WT_PIECE_SLOTS];
+		if (a->address == (uint64_t)name || !a->address)
+			break;
 	}
-	return name_cache[slot].string;
+	if (a->address != (uint64_t)name || !wt_string_is(p, a->string, name)) {
+		a->address = 0;
+		a->string = wt_string_id(p, name);
+		a->text = wt_string_text(p, a->string);
+		a->address = (uint64_t)name;
+	}
+	return a->string;
 }
 
 static uint32_t function_of(struct wt_pack *p, const struct wt_dev_rec *r)

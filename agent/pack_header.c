@@ -292,17 +292,6 @@ static void read_versions(void)
 	add_version("nccl", nccl, "ncclGetVersion");
 }
 
-/* Ticks are kept as fine as 16 ns: the Clocks rows place them within tens of ns, what is finer is noise to store. */
-#define TICK_HZ_MIN 62500000u
-static uint32_t tick_shift(uint64_t tsc_hz)
-{
-	uint32_t shift = 0;
-
-	while (tsc_hz >> (shift + 1) >= TICK_HZ_MIN)
-		shift++;
-	return shift;
-}
-
 void wt_header_emit(struct wt_pack *p)
 {
 	static Warptap__V1__Header__SettingsEntry set[PAIRS_MAX], *sets[PAIRS_MAX];
@@ -339,7 +328,7 @@ void wt_header_emit(struct wt_pack *p)
 	m.rank = head.rank;
 	m.world = head.world;
 	m.tsc_hz = p->clock.tsc_hz;
-	p->tick_shift = tick_shift(p->clock.tsc_hz);
+	p->tick_shift = wt_tick_shift(p->clock.tsc_hz);
 	m.n_devices = (size_t)head.devices;
 	m.devices = devices;
 	m.n_settings = head.settings.n;

@@ -42,6 +42,13 @@ int wt_tables_open(struct wt_pack *p)
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (wt_table_open(all[i].t, all[i].bytes, all[i].cap) != 0)
 			return -WT_E_NOMEM;
+	/* Its line of the head comes before the slots. */
+	p->addresses = (struct wt_address *)(wt_box_piece(WT_PIECE_ADDRESSES, 0));
+	if (!p->addresses)
+		p->addresses = wt_arena_get(&p->mem, WT_PIECE_BYTES);
+	if (!p->addresses)
+		return -WT_E_NOMEM;
+	p->addresses += sizeof(struct wt_piece) / sizeof(struct wt_address);
 	return wt_arena_open(&p->function_ids, (size_t)p->functions.cap * sizeof(uint32_t));
 }
 
@@ -103,6 +110,11 @@ uint32_t wt_string_id(struct wt_pack *p, const char *text)
 	return wt_table_id(&p->strings, like.name, &like, sizeof(like.name));
 }
 
+uint32_t wt_string_text(struct wt_pack *p, uint32_t id)
+{
+	return id ? ((const struct wt_str *)wt_table_at(&p->strings, id))->name : 0;
+}
+
 int wt_string_is(struct wt_pack *p, uint32_t id, const char *text)
 {
 	const struct wt_str *s = id ? wt_table_at(&p->strings, id) : NULL;
@@ -119,12 +131,25 @@ void wt_use_context(struct wt_pack *p, uint32_t context)
 	p->contexts_pending = 1;
 }
 
+uint32_t wt_comm_id(struct wt_pack *p, uint32_t reg)
+{
+	struct wt_plain like = {.reg = reg};
+	uint32_t known = p->comms.count;
+	uint32_t id = wt_table_id(&p->comms, reg, &like, sizeof(like.reg));
+
+	if (p->comms.count > known)
+		wt_reg_said(WT_REG_COMM, reg, id);
+	return id;
+}
+
 static uint32_t thread_name(struct wt_pack *p, uint64_t tid)
 {
 	char path[64], name[64];
 	ssize_t n;
 	int fd;
 
+	if (p->recovering)
+		return 0;
 	snprintf(path, sizeof(path), "/proc/self/task/%llu/comm", (unsigned long long)tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -343,11 +368,8 @@ static void say_comms(struct wt_pack *p, const uint32_t *ids, size_t n)
 		keys[i] = (ProtobufCBinaryData){.len = sizeof(bytes[i]), .data = bytes[i]};
 		w[0][i] = ids[i];
 		w[1][i] = 0;
-		if (e.u.comm.parent) {
-			struct wt_plain like = {.reg = e.u.comm.parent};
-
-			w[1][i] = wt_table_id(&p->comms, like.reg, &like, sizeof(like.reg));
-		}
+		if (e.u.comm.parent)
+			w[1][i] = wt_comm_id(p, e.u.comm.parent);
 		s[0][i] = e.u.comm.rank;
 		s[1][i] = e.u.comm.nranks;
 		s[2][i] = e.u.comm.device < 0 ? 0 : (uint32_t)e.u.comm.device;
@@ -497,14 +519,10 @@ static void use_parents(struct wt_pack *p)
 {
 	for (uint32_t i = 0; i < p->comms.n_pending; i++) {
 		struct wt_plain *c = wt_table_at(&p->comms, p->comms.pending[i]);
-		struct wt_plain like = {0};
 		struct wt_reg_entry e;
 
-		if (!wt_reg_by_id(WT_REG_COMM, c->reg, &e) || !e.u.comm.parent)
-			continue;
-		like.reg = e.u.comm.parent;
-		wt_table_use(&p->comms, wt_table_id(&p->comms, like.reg, &like, sizeof(like.reg)),
-			     p->segment);
+		if (wt_reg_by_id(WT_REG_COMM, c->reg, &e) && e.u.comm.parent)
+			wt_table_use(&p->comms, wt_comm_id(p, e.u.comm.parent), p->segment);
 	}
 }
 

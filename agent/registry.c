@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who is who (registry.h). One growing array of entries per kind; id = index + 1. Handles of one bucket form a chain;
+ * Who is who (registry.h). One growing array of entries per kind, in pieces; id = index + 1. The pieces, and those of
+ * the names, lie in the black box as long as that has room: what a killed job's rows name is found there.
+ * Handles of one bucket form a chain;
  * each link is the newest entry of its handle, and behind it hang the entries that had this handle before. Drivers give
  * the same handle out again and again, so these can be a million: looking back in time jumps (Myers' list: each entry
  * knows one further back, and any is reached in logarithmic steps).
@@ -22,33 +24,19 @@
 #include <unistd.h>
 
 #include "agent/arena.h"
+#include "agent/piece.h"
 #include "proto/wt_err.h"
 
 #define ENTRY_WORDS (sizeof(struct wt_reg_entry) / sizeof(uint64_t))
 #define BUCKETS	    (1u << 15)
 #define NAME_SLOTS  (1u << 19)
-#define NAME_BYTES  (128u << 20)
+#define NAME_PIECES 2048u /* 128 MiB */
 #define NAME_MAX_   4095u
+#define SPILL_BYTES (512u << 20) /* of address space, for pieces the box has no room for */
 #define SPINS	    2000
 #define NAPS	    400 /* of 50 us: 20 ms, longer than a scheduler takes the holder off a busy core */
 
 _Static_assert(sizeof(struct wt_reg_entry) % sizeof(uint64_t) == 0, "copied word by word");
-
-struct node {
-	_Atomic uint32_t version; /* odd while words change */
-	_Atomic uint32_t chain;	  /* newest entry of the bucket's next handle, id; 0 = end */
-	uint32_t older;		  /* who had this handle before, id; 0 = nobody */
-	uint32_t jump;		  /* one further back, id; of the first: itself */
-	uint32_t lives;		  /* how many had this handle before */
-	uint32_t sibling;	  /* functions: next of the same module, id */
-	_Atomic uint32_t first;	  /* modules: newest function, id */
-	_Atomic uint64_t word[ENTRY_WORDS];
-};
-
-struct name {
-	uint32_t hash, len;
-	char text[];
-};
 
 /* Room per kind. Reserved address space only: memory is used as entries come. */
 static const uint32_t cap[WT_REG_KINDS] = {
@@ -61,12 +49,13 @@ static struct {
 	_Atomic int ready;
 	atomic_flag lock;
 	_Atomic uint64_t lost;
-	struct wt_arena entries[WT_REG_KINDS];
+	uint8_t **piece[WT_REG_KINDS], **name_piece; /* NULL = none yet */
+	struct wt_arena spill;
 	_Atomic uint32_t count[WT_REG_KINDS];
 	_Atomic uint32_t *heads; /* [kind][bucket] */
-	struct wt_arena tables, names;
-	_Atomic uint32_t *slots; /* offset of a name's text, 0 = empty */
-	uint32_t names_taken;
+	struct wt_arena tables;
+	_Atomic uint32_t *slots;	  /* offset of a name's text, 0 = empty */
+	uint32_t names_taken, names_used; /* used: offset of the next */
 } reg = {.lock = ATOMIC_FLAG_INIT};
 
 /* By the raw call: nanosleep() of libc is a cancellation point, and the thread is the job's. */
@@ -116,14 +105,24 @@ static _Atomic uint32_t *head_of(enum wt_reg_kind kind, uint64_t handle)
 }
 
 /* Valid for ids read from a chain, or not above count. */
-static struct node *node_of(enum wt_reg_kind kind, uint32_t id)
+static struct wt_reg_node *node_of(enum wt_reg_kind kind, uint32_t id)
 {
-	return (struct node *)reg.entries[kind].base + (id - 1);
+	return wt_piece_node(reg.piece[kind][(id - 1) / WT_PIECE_NODES], id);
+}
+
+/* Under the lock: the piece of that number, in the black box or, without it, in memory of our own. */
+static uint8_t *piece_for(uint8_t **slot, uint32_t what, uint32_t index)
+{
+	if (!slot[index])
+		slot[index] = wt_box_piece(what, index);
+	if (!slot[index])
+		slot[index] = wt_arena_get(&reg.spill, WT_PIECE_BYTES);
+	return slot[index];
 }
 
 #define WORD(field) (offsetof(struct wt_reg_entry, field) / sizeof(uint64_t))
 
-static uint64_t word_of(struct node *n, size_t w)
+static uint64_t word_of(struct wt_reg_node *n, size_t w)
 {
 	return atomic_load_explicit(&n->word[w], memory_order_acquire);
 }
@@ -134,38 +133,48 @@ static int known(enum wt_reg_kind kind)
 	       atomic_load_explicit(&reg.ready, memory_order_acquire);
 }
 
-int wt_reg_init(void)
+static int open_tables(void)
 {
 	size_t heads = (size_t)WT_REG_KINDS * BUCKETS * sizeof(*reg.heads);
-	int r = 0;
+	size_t slots = NAME_SLOTS * sizeof(*reg.slots), pointers = NAME_PIECES;
+	uint8_t **p;
+
+	for (int k = 0; k < WT_REG_KINDS; k++)
+		pointers += cap[k] / WT_PIECE_NODES + 1;
+	if (wt_arena_open(&reg.tables, heads + slots + pointers * sizeof(*p) + 4096) != 0)
+		return -WT_E_NOMEM;
+	reg.heads = wt_arena_get(&reg.tables, heads);
+	reg.slots = wt_arena_get(&reg.tables, slots);
+	reg.name_piece = p = wt_arena_get(&reg.tables, pointers * sizeof(*p));
+	if (!reg.heads || !reg.slots || !p)
+		return -WT_E_NOMEM;
+	p += NAME_PIECES;
+	for (int k = 0; k < WT_REG_KINDS; k++) {
+		reg.piece[k] = p;
+		p += cap[k] / WT_PIECE_NODES + 1;
+	}
+	reg.names_used = sizeof(struct wt_piece);
+	return wt_arena_open(&reg.spill, SPILL_BYTES);
+}
+
+int wt_reg_init(void)
+{
+	int r;
 
 	if (atomic_load(&reg.ready))
 		return 0;
-	for (int k = 0; k < WT_REG_KINDS && r == 0; k++)
-		r = wt_arena_open(&reg.entries[k], (size_t)cap[k] * sizeof(struct node));
-	if (r == 0)
-		r = wt_arena_open(&reg.tables, heads + NAME_SLOTS * sizeof(*reg.slots) + 4096);
-	if (r == 0)
-		r = wt_arena_open(&reg.names, NAME_BYTES);
-	if (r == 0) {
-		reg.heads = wt_arena_get(&reg.tables, heads);
-		reg.slots = wt_arena_get(&reg.tables, NAME_SLOTS * sizeof(*reg.slots));
-		if (!reg.heads || !reg.slots || !wt_arena_get(&reg.names, 64))
-			r = -WT_E_NOMEM;
-	}
+	r = open_tables();
 	if (r == 0) {
 		atomic_store_explicit(&reg.ready, 1, memory_order_release);
 		return 0;
 	}
-	for (int k = 0; k < WT_REG_KINDS; k++)
-		wt_arena_close(&reg.entries[k]);
 	wt_arena_close(&reg.tables);
-	wt_arena_close(&reg.names);
+	wt_arena_close(&reg.spill);
 	return r;
 }
 
 /* Copies an entry that may be changing; 0 when it would not hold still. */
-static int snapshot(struct node *n, struct wt_reg_entry *ret)
+static int snapshot(struct wt_reg_node *n, struct wt_reg_entry *ret)
 {
 	uint64_t w[ENTRY_WORDS];
 
@@ -191,7 +200,7 @@ static _Atomic uint32_t *link_of(enum wt_reg_kind kind, uint64_t handle)
 	uint32_t id;
 
 	while ((id = atomic_load_explicit(link, memory_order_acquire))) {
-		struct node *n = node_of(kind, id);
+		struct wt_reg_node *n = node_of(kind, id);
 
 		if (word_of(n, WORD(handle)) == handle)
 			break;
@@ -201,7 +210,7 @@ static _Atomic uint32_t *link_of(enum wt_reg_kind kind, uint64_t handle)
 }
 
 /* The entry of this handle that lived at tsc. Adding ends the predecessor, so only the newest can be alive. */
-static struct node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
+static struct wt_reg_node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
 {
 	uint32_t id = atomic_load_explicit(link_of(kind, handle), memory_order_acquire);
 
@@ -209,7 +218,7 @@ static struct node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
 		return word_of(node_of(kind, id), WORD(death_tsc)) == UINT64_MAX ? node_of(kind, id)
 										 : NULL;
 	while (id) {
-		struct node *n = node_of(kind, id);
+		struct wt_reg_node *n = node_of(kind, id);
 
 		if (word_of(n, WORD(birth_tsc)) <= tsc)
 			return tsc <= word_of(n, WORD(death_tsc)) ? n : NULL;
@@ -220,7 +229,7 @@ static struct node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
 	return NULL;
 }
 
-static void end_node(struct node *n, uint64_t tsc)
+static void end_node(struct wt_reg_node *n, uint64_t tsc)
 {
 	uint64_t alive = UINT64_MAX;
 
@@ -231,10 +240,10 @@ static void end_node(struct node *n, uint64_t tsc)
 }
 
 /* n, about to become the newest entry of a handle, learns who had it before. */
-static void set_older(enum wt_reg_kind kind, struct node *n, uint32_t id, uint32_t old_id)
+static void set_older(enum wt_reg_kind kind, struct wt_reg_node *n, uint32_t id, uint32_t old_id)
 {
-	struct node *old = old_id ? node_of(kind, old_id) : NULL;
-	struct node *far = old ? node_of(kind, old->jump) : NULL;
+	struct wt_reg_node *old = old_id ? node_of(kind, old_id) : NULL;
+	struct wt_reg_node *far = old ? node_of(kind, old->jump) : NULL;
 
 	n->older = old_id;
 	n->lives = old ? old->lives + 1 : 0;
@@ -255,13 +264,12 @@ static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 		.id = id, .handle = handle, .birth_tsc = tsc, .death_tsc = UINT64_MAX};
 	_Atomic uint32_t *link = link_of(kind, handle);
 	uint32_t old = atomic_load_explicit(link, memory_order_relaxed);
-	struct node *n;
+	struct wt_reg_node *n;
 	uint64_t w[ENTRY_WORDS];
 
 	if (old)
 		end_node(node_of(kind, old), tsc);
-	if (id > cap[kind] ||
-	    wt_arena_commit(&reg.entries[kind], (size_t)id * sizeof(struct node)) != 0)
+	if (id > cap[kind] || !piece_for(reg.piece[kind], kind, (id - 1) / WT_PIECE_NODES))
 		return 0;
 	if (init) {
 		e.context = init->context;
@@ -274,7 +282,7 @@ static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 	if (kind == WT_REG_FUNCTION && e.u.function.module &&
 	    e.u.function.module <=
 		    atomic_load_explicit(&reg.count[WT_REG_MODULE], memory_order_relaxed)) {
-		struct node *m = node_of(WT_REG_MODULE, e.u.function.module);
+		struct wt_reg_node *m = node_of(WT_REG_MODULE, e.u.function.module);
 
 		n->sibling = atomic_load_explicit(&m->first, memory_order_relaxed);
 		atomic_store_explicit(&m->first, id, memory_order_release);
@@ -305,7 +313,7 @@ uint32_t wt_reg_add(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 
 void wt_reg_end(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc)
 {
-	struct node *n;
+	struct wt_reg_node *n;
 
 	if (!known(kind))
 		return;
@@ -325,7 +333,7 @@ void wt_reg_end_context(uint32_t context, uint64_t tsc)
 		uint32_t n = wt_reg_count(kinds[i]);
 
 		for (uint32_t id = 1; id <= n; id++) {
-			struct node *e = node_of(kinds[i], id);
+			struct wt_reg_node *e = node_of(kinds[i], id);
 			uint64_t first = word_of(e, WORD(id)); /* id and context share a word */
 
 			if ((uint32_t)(first >> 32) == context)
@@ -341,13 +349,13 @@ _Static_assert(offsetof(struct wt_reg_entry, id) == 0 &&
 
 void wt_reg_end_module(uint32_t module, uint64_t tsc)
 {
-	struct node *m;
+	struct wt_reg_node *m;
 
 	if (!known(WT_REG_MODULE) || !module || module > wt_reg_count(WT_REG_MODULE))
 		return;
 	m = node_of(WT_REG_MODULE, module);
 	for (uint32_t id = atomic_load_explicit(&m->first, memory_order_acquire); id;) {
-		struct node *f = node_of(WT_REG_FUNCTION, id);
+		struct wt_reg_node *f = node_of(WT_REG_FUNCTION, id);
 
 		end_node(f, tsc);
 		id = f->sibling;
@@ -357,7 +365,7 @@ void wt_reg_end_module(uint32_t module, uint64_t tsc)
 
 int wt_reg_find(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc, struct wt_reg_entry *ret)
 {
-	struct node *n = known(kind) ? find(kind, handle, tsc) : NULL;
+	struct wt_reg_node *n = known(kind) ? find(kind, handle, tsc) : NULL;
 
 	return n ? snapshot(n, ret) : 0;
 }
@@ -372,7 +380,7 @@ int wt_reg_by_id(enum wt_reg_kind kind, uint32_t id, struct wt_reg_entry *ret)
 void wt_reg_update(enum wt_reg_kind kind, uint32_t id, const struct wt_reg_entry *set)
 {
 	uint64_t w[ENTRY_WORDS];
-	struct node *n;
+	struct wt_reg_node *n;
 
 	if (!known(kind) || !id || id > wt_reg_count(kind))
 		return;
@@ -400,7 +408,7 @@ uint32_t wt_reg_count(enum wt_reg_kind kind)
 
 uint64_t wt_reg_comm_next(uint64_t handle, uint32_t *ret_id)
 {
-	struct node *n = known(WT_REG_COMM) ? find(WT_REG_COMM, handle, UINT64_MAX) : NULL;
+	struct wt_reg_node *n = known(WT_REG_COMM) ? find(WT_REG_COMM, handle, UINT64_MAX) : NULL;
 
 	if (!n)
 		return 0;
@@ -416,9 +424,9 @@ uint64_t wt_reg_lost(void)
 
 /* ---- names ---- */
 
-static struct name *name_at(uint32_t offset)
+static struct wt_reg_text *name_at(uint32_t offset)
 {
-	return (struct name *)(reg.names.base + offset - offsetof(struct name, text));
+	return wt_piece_text(reg.name_piece[offset / WT_PIECE_BYTES], offset);
 }
 
 /* Offset of a name that is there; *ret_slot: where it would go. A full table answers with slot NAME_SLOTS. */
@@ -427,7 +435,7 @@ static uint32_t name_find(const char *s, uint32_t len, uint32_t hash, uint32_t *
 	for (uint32_t i = 0; i < NAME_SLOTS; i++) {
 		uint32_t slot = (hash + i) & (NAME_SLOTS - 1);
 		uint32_t at = atomic_load_explicit(&reg.slots[slot], memory_order_acquire);
-		struct name *n;
+		struct wt_reg_text *n;
 
 		*ret_slot = slot;
 		if (!at)
@@ -442,24 +450,29 @@ static uint32_t name_find(const char *s, uint32_t len, uint32_t hash, uint32_t *
 
 static uint32_t name_add(const char *s, uint32_t len, uint32_t hash)
 {
-	size_t bytes = (sizeof(struct name) + len + 1 + 7) & ~(size_t)7;
-	uint32_t slot, at = name_find(s, len, hash, &slot);
-	struct name *n;
+	size_t bytes = (sizeof(struct wt_reg_text) + len + 1 + 7) & ~(size_t)7;
+	uint32_t slot, at = name_find(s, len, hash, &slot), to = reg.names_used;
+	struct wt_reg_text *n;
+	uint8_t *piece;
 
 	if (at)
 		return at;
+	if (to % WT_PIECE_BYTES + bytes > WT_PIECE_BYTES)
+		to = (to / WT_PIECE_BYTES + 1) * WT_PIECE_BYTES + (uint32_t)sizeof(struct wt_piece);
 	/* Three quarters full is full: probes stay short. */
 	if (slot == NAME_SLOTS || reg.names_taken >= NAME_SLOTS / 4 * 3 ||
-	    bytes > reg.names.cap - reg.names.used ||
-	    wt_arena_commit(&reg.names, reg.names.used + bytes) != 0)
+	    to / WT_PIECE_BYTES >= NAME_PIECES)
 		return 0;
-	n = (struct name *)(reg.names.base + reg.names.used);
+	piece = piece_for(reg.name_piece, WT_PIECE_NAMES, to / WT_PIECE_BYTES);
+	if (!piece)
+		return 0;
+	n = (struct wt_reg_text *)(piece + to % WT_PIECE_BYTES);
 	n->hash = hash;
-	n->len = len;
 	memcpy(n->text, s, len);
 	n->text[len] = '\0';
-	at = (uint32_t)(reg.names.used + offsetof(struct name, text));
-	reg.names.used += bytes;
+	n->len = len; /* after the text: a killed job's half name is none */
+	at = to + (uint32_t)offsetof(struct wt_reg_text, text);
+	reg.names_used = to + (uint32_t)bytes;
 	reg.names_taken++;
 	atomic_store_explicit(&reg.slots[slot], at, memory_order_release);
 	return at;
@@ -488,5 +501,22 @@ const char *wt_reg_name(uint32_t offset)
 {
 	if (!offset || !known(WT_REG_CONTEXT))
 		return "";
-	return (const char *)reg.names.base + offset;
+	return name_at(offset)->text;
+}
+
+void wt_reg_said(enum wt_reg_kind kind, uint32_t id, uint32_t file_id)
+{
+	if (known(kind) && id && id <= wt_reg_count(kind))
+		node_of(kind, id)->said = file_id;
+}
+
+void wt_reg_release(void)
+{
+	if (!atomic_exchange(&reg.ready, 0))
+		return;
+	wt_arena_close(&reg.tables);
+	wt_arena_close(&reg.spill);
+	for (int k = 0; k < WT_REG_KINDS; k++)
+		atomic_store(&reg.count[k], 0);
+	reg.names_taken = 0;
 }

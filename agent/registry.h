@@ -85,5 +85,8 @@ const char *wt_reg_name(uint32_t offset);
 /* Next sequence number of a live communicator: 1, 2, ... ; 0 = not known. ret_id may be NULL. */
 uint64_t wt_reg_comm_next(uint64_t handle, uint32_t *ret_id);
 uint64_t wt_reg_lost(void); /* objects not taken for want of room */
+void wt_reg_release(void);  /* of a program that is not a job: forgets everything */
+/* Writer: the id the trace has for it, kept beside it for recovery. */
+void wt_reg_said(enum wt_reg_kind kind, uint32_t id, uint32_t file_id);
 
 #endif

@@ -47,9 +47,14 @@ uint64_t wt_table_hash(const void *bytes, size_t n, uint64_t seed)
 	return h ^ h >> 29;
 }
 
+static uint32_t *bucket_of(struct wt_table *t, uint64_t key)
+{
+	return &t->heads[(key * 0x9E3779B97F4A7C15ull >> 40) & (WT_TABLE_BUCKETS - 1)];
+}
+
 uint32_t wt_table_id(struct wt_table *t, uint64_t key, const void *like, size_t same)
 {
-	uint32_t *head = &t->heads[(key * 0x9E3779B97F4A7C15ull >> 40) & (WT_TABLE_BUCKETS - 1)];
+	uint32_t *head = bucket_of(t, key);
 	struct wt_item *it;
 
 	for (uint32_t id = *head; id; id = it->chain) {
@@ -70,6 +75,33 @@ uint32_t wt_table_id(struct wt_table *t, uint64_t key, const void *like, size_t 
 	it->chain = *head;
 	*head = t->count;
 	return t->count;
+}
+
+int wt_table_skip(struct wt_table *t, uint64_t id)
+{
+	if (id <= t->count)
+		return 0;
+	if (id > t->cap || wt_arena_commit(&t->items, WT_TABLE_BUCKETS * sizeof(uint32_t) +
+							      id * t->item_bytes) != 0)
+		return -WT_E_NOMEM;
+	t->count = (uint32_t)id;
+	return 0;
+}
+
+int wt_table_put(struct wt_table *t, uint32_t id, uint64_t key, const void *like)
+{
+	uint32_t *head = bucket_of(t, key);
+	struct wt_item *it;
+
+	if (!id || wt_table_skip(t, id) != 0)
+		return -WT_E_NOMEM;
+	it = wt_table_at(t, id);
+	memcpy(it, like, t->item_bytes);
+	it->key = key;
+	it->segment = 0;
+	it->chain = *head;
+	*head = id;
+	return 0;
 }
 
 int wt_table_use(struct wt_table *t, uint32_t id, uint64_t segment)

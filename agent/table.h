@@ -84,6 +84,9 @@ int wt_table_open(struct wt_table *t, size_t item_bytes, uint32_t cap_items); /*
 void *wt_table_at(struct wt_table *t, uint32_t id);
 /* The item equal to *like in `same` bytes after its header, added if there is none; 0 = no room. */
 uint32_t wt_table_id(struct wt_table *t, uint64_t key, const void *like, size_t same);
+/* An item under the id it had; ids up to it are taken. For recovery, before any other use. 0, -WT_E_NOMEM. */
+int wt_table_put(struct wt_table *t, uint32_t id, uint64_t key, const void *like);
+int wt_table_skip(struct wt_table *t, uint64_t id); /* ids up to this one are taken */
 /* Marks an id as used in the segment; 1 = the list of pending ids is nearly full: say them now. */
 int wt_table_use(struct wt_table *t, uint32_t id, uint64_t segment);
 /* Orders the pending ids. */

@@ -232,6 +232,7 @@ static void take_buffers(void)
 /* The block is in the file, or never will be: what it was made of may be reused. */
 static void release(void)
 {
+	wt_box_lost(writer.pack.lost_rows); /* before they can be overwritten */
 	wt_chunk_release(writer.block, writer.block);
 	writer.block++;
 	for (uint32_t i = 0; i < writer.n_held; i++)
@@ -345,6 +346,7 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 		return r;
 	}
 	wt_header_capture();
+	wt_box_trace(path, writer.pack.file_id);
 	atomic_store(&writer.running, 1);
 	r = wt_thread_start(run, NULL);
 	if (r) {

@@ -19,15 +19,24 @@ $(O)/analyzer/bounds/parts_table.c: $(PARTS) scripts/parts-to-c
 	@mkdir -p $(@D)
 	$(Q)scripts/parts-to-c $(PARTS) >$@
 
+# Recovery packs rows with the recorder's code: of libwt_agent.a come in only the members that do that. Its archive
+# comes before, with stubs for the rest. Apart from libwt_analyzer.a, which unit tests of the agent link too.
+RE_OBJS := $(call objs,$(sort $(wildcard analyzer/recover/*.c)))
+$(RE_OBJS): MODINC := -Ianalyzer -Iagent -I$(CUDA_INC) -I$(CUPTI_INC)
+$(RE_OBJS): | $(O)/proto/trace.pb-c.h
+
+$(O)/libwt_recover.a: $(RE_OBJS)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 # What everything that uses the analyzer links besides.
 AN_LINK := -liberty -lprotobuf-c -lzstd -lisal -lsqlite3 -lpthread -lm
 
 $(O)/libwt_analyzer.a: $(AN_OBJS)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(O)/warptap: $(CMD_OBJS) $(O)/libwt_analyzer.a $(O)/libwt_proto.a
+$(O)/warptap: $(CMD_OBJS) $(O)/libwt_recover.a $(O)/libwt_analyzer.a $(O)/libwt_agent.a $(O)/libwt_proto.a
 	$(if $(filter 0,$(V)),@echo "  LD    $@")
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJS) -Wl,--start-group $(O)/libwt_analyzer.a $(O)/libwt_proto.a -Wl,--end-group \
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(CMD_OBJS) -Wl,--start-group $(O)/libwt_recover.a $(O)/libwt_analyzer.a $(O)/libwt_agent.a $(O)/libwt_proto.a -Wl,--end-group \
 		$(AN_LINK)
 
 ALL += $(O)/warptap

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/aside.h"
 #include "cmd/cmd.h"
+#include "import/importer.h"
 
 struct command {
 	const char *name, *help;
@@ -85,6 +87,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "warptap: no command '%s'; 'warptap help' lists them\n", argv[1]);
 		return WT_EXIT_USAGE;
 	}
+	wt_import_instead = wt_aside;
 	rc = c->run(argc - 1, argv + 1);
 	/* A full disk or a closed pipe must not look like success. */
 	if (fflush(stdout) || ferror(stdout)) {

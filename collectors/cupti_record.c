@@ -10,6 +10,7 @@
 #include <cupti.h>
 #include <string.h>
 
+#include "agent/agent.h"
 #include "collectors/cupti_api.h"
 
 #define UNTIMED	 WARPTAP__V1__RECORD_FLAG__RECORD_FLAG_UNTIMED
@@ -267,10 +268,22 @@ int wt_cupti_record(const void *rec, size_t avail, int extra, struct wt_dev_rec 
 	return readers[kind](rec, avail, extra, ret);
 }
 
+/* The record before this one ends where it begins: so long are those of its kind. */
+static void learn(const uint8_t *before, const uint8_t *at, int extra)
+{
+	CUpti_ActivityKind kind;
+
+	if (!before || at <= before)
+		return;
+	memcpy(&kind, before, sizeof(kind));
+	wt_box_stride((uint32_t)kind, (size_t)(at - before), extra);
+}
+
 uint64_t wt_cupti_buffer(uint8_t *buf, size_t valid_bytes,
 			 void (*fn)(void *arg, const struct wt_dev_rec *r), void *arg)
 {
 	CUpti_Activity *rec = NULL;
+	const uint8_t *before = NULL;
 	uint64_t other = 0;
 	uint32_t version = 0;
 	int extra = 0;
@@ -283,6 +296,8 @@ uint64_t wt_cupti_buffer(uint8_t *buf, size_t valid_bytes,
 
 		if (at < buf || at >= buf + valid_bytes)
 			break;
+		learn(before, at, extra);
+		before = at;
 		if (wt_cupti_record(at, (size_t)(buf + valid_bytes - at), extra, &r))
 			fn(arg, &r);
 		else

@@ -52,6 +52,8 @@ int wt_frame_writer_packet(struct wt_frame_writer *w, const void *packet, size_t
 int wt_frame_writer_flush(struct wt_frame_writer *w);
 /* Ends the open frame (checksum). The next packet opens another; with `segment`, that one opens a segment. */
 int wt_frame_writer_end(struct wt_frame_writer *w, int segment);
+/* Goes on with a file that has `frame` frames; with `segment`, the next one opens a segment. Before any packet. */
+void wt_frame_writer_resume(struct wt_frame_writer *w, uint32_t frame, int segment);
 uint64_t wt_frame_writer_raw_bytes(
 	const struct wt_frame_writer *w); /* raw bytes in the open frame; 0 = none open */
 uint64_t

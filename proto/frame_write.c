@@ -66,6 +66,12 @@ struct wt_frame_writer *wt_frame_writer_init(void *mem, size_t size, int level,
 	return w;
 }
 
+void wt_frame_writer_resume(struct wt_frame_writer *w, uint32_t frame, int segment)
+{
+	w->frame = frame;
+	w->segment = segment;
+}
+
 static int drain(struct wt_frame_writer *w)
 {
 	size_t n = w->out_used;

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/source.h"
+#include "cmd/aside.h"
 #include "cmd/cmd.h"
 #include "cmd/info_packet.h"
 #include "import/importer.h"
@@ -103,8 +105,11 @@ static int read_packets(const char *path, struct content *c, int print, struct w
 	const uint8_t *bytes;
 	uint64_t offset, last = UINT64_MAX;
 	size_t n;
-	int rc = wt_source_open(&src, path, diag);
+	char name[WT_ASIDE_NAME];
+	int fd, rc = wt_source_open(&src, wt_aside(path, name, &fd), diag);
 
+	if (fd >= 0)
+		close(fd);
 	if (rc)
 		return rc;
 	rc = wt_frame_reader_open(&r, read_source, src, diag);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define WT_IMPORTER(name_) extern const struct wt_importer wt_importer_##name_;
 #include "import/importers.def"
@@ -99,6 +100,22 @@ static void set_path(struct wt_diag *diag, const char *path)
 	diag->path[sizeof(diag->path) - 1] = '\0';
 }
 
+const char *(*wt_import_instead)(const char *path, char name[32], int *ret_fd);
+
+static int open_source(struct wt_source **ret, const char *path, struct wt_diag *diag)
+{
+	const char *other = path;
+	char name[32];
+	int fd = -1, rc;
+
+	if (wt_import_instead)
+		other = wt_import_instead(path, name, &fd);
+	rc = wt_source_open(ret, other, diag);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag)
 {
 	const struct wt_importer *importer;
@@ -107,7 +124,7 @@ int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag)
 	const uint8_t *head;
 	uint32_t input;
 	size_t n;
-	int rc = wt_source_open(&src, path, &own);
+	int rc = open_source(&src, path, &own);
 
 	if (rc)
 		goto out;

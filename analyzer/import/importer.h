@@ -26,6 +26,11 @@ struct wt_importer {
 const struct wt_importer *wt_importer_find(const uint8_t *head, size_t n);
 /* All known formats, comma separated, for error messages. */
 const char *wt_importer_formats(void);
+/*
+ * What to read instead of a path, if anything: set by a program that can complete a killed job's trace. Answers a path,
+ * and in *ret_fd a descriptor to close once that is open, or -1.
+ */
+extern const char *(*wt_import_instead)(const char *path, char name[32], int *ret_fd);
 /* Opens, probes and reads one file; adds the input, sets its damage fields. Returns as read() does. */
 int wt_import_file(const char *path, struct wt_builder *b, struct wt_diag *diag);
 

@@ -406,6 +406,8 @@ static void load_loss(struct wt_trace *t, const Warptap__V1__Packet *p)
 
 	if (cupti)
 		t->dropped_cupti += m->n;
+	else if (m->where == WT_PB(LOSS_WHERE, OPEN_BUFFER))
+		t->open_buffers += m->n;
 	else
 		t->dropped_agent += m->n;
 	if (m->where == WT_PB(LOSS_WHERE, DISK))
@@ -490,8 +492,10 @@ static void load_cost(struct wt_trace *t, const Warptap__V1__Packet *p)
 
 static void load_end(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
-	t->ended = 1;
 	t->how = (int)p->end->how;
+	/* the trace is whole, and its process died all the same: what has no record was in flight */
+	t->recovered = t->how == WT_PB(END_HOW, RECOVERED);
+	t->ended = !t->recovered;
 	t->end_packets = p->end->packets;
 }
 

@@ -105,6 +105,14 @@ static void add_notes(struct wt_trace *t)
 	if (t->how == WT_PB(END_HOW, TIMEOUT))
 		wt_builder_note(t->b, "pid %" PRIu64 ": the last flush did not finish in time",
 				t->pid);
+	if (t->recovered)
+		wt_builder_note(t->b,
+				"pid %" PRIu64 ": ended without closing its trace; the rest comes "
+				"from its black box%s",
+				t->pid,
+				t->open_buffers ? ", but for device records that CUPTI had not "
+						  "handed over"
+						: "");
 	if (t->dropped_cupti)
 		wt_builder_note(t->b,
 				"pid %" PRIu64 ": %" PRIu64
@@ -151,10 +159,10 @@ static int judge(struct wt_trace *t, const struct wt_frame_damage *d, struct wt_
 	in->lost_events = t->dropped_cupti + t->dropped_agent + t->malformed;
 	if (t->end_packets > t->packets + t->seq_lost)
 		in->lost_packets = t->end_packets - t->packets;
-	if (!t->ended && d->first_offset < 0)
+	if (!t->ended && !t->recovered && d->first_offset < 0)
 		err = wt_fail(diag, WT_E_TRUNCATED, wt_source_disk_offset(t->src),
 			      "the run was cut: the file has no End packet");
-	else if (d->truncated && !t->ended)
+	else if (d->truncated && !t->ended && !t->recovered)
 		err = wt_fail(diag, WT_E_TRUNCATED, d->first_offset, "the run was cut: %s",
 			      d->first_text);
 	else if (d->first_offset >= 0)

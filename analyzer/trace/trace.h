@@ -209,11 +209,12 @@ struct wt_trace {
 	/* Of the whole file. */
 	uint64_t pid, seq_last, seq_lost, packets, end_packets, malformed, unknown, duplicates;
 	uint64_t dropped_cupti, dropped_agent, rows_total;
-	uint64_t ready_tsc; /* of the window to come */
-	uint64_t last_tsc;  /* newest stamp of Clocks and Counts */
+	uint64_t open_buffers; /* lost with the process: CUPTI was still filling them */
+	uint64_t ready_tsc;    /* of the window to come */
+	uint64_t last_tsc;     /* newest stamp of Clocks and Counts */
 	uint32_t rank_name, host, program;
 	int32_t rank, world, how;
-	int headers, ended, level, level_now, device_clock, cost_seen, disk_stopped;
+	int headers, ended, recovered, level, level_now, device_clock, cost_seen, disk_stopped;
 	int lossy;	 /* records were dropped */
 	int blind;	 /* calls outside the windows may have left no row */
 	uint32_t holder; /* builder's string: who made collection pause; 0 = nobody */

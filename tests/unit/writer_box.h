@@ -50,6 +50,19 @@ uint32_t wt_hook_kind(uint32_t id)
 {
 	return hooks[id].kind;
 }
+uint8_t *wt_box_piece(uint32_t what, uint32_t index)
+{
+	return NULL;
+}
+void wt_box_trace(const char *path, const uint8_t file_id[16])
+{
+}
+void wt_box_lost(uint64_t rows)
+{
+}
+void wt_box_stride(uint32_t kind, size_t bytes, int extra)
+{
+}
 void *wt_real_cuda(const char *name)
 {
 	return NULL;

@@ -10,15 +10,21 @@
  * then, and opens files of its own. fork=N: so many children that end at once, on the way; orphan: one that stays for
  * five seconds, whatever becomes of its parent. later=RATE: after a third of the time at this rate. step=K: the first
  * thread marks a step each K-th launch (annotate.h).
+ * tell=FILE: for whoever kills it: a row of eight 64-bit numbers a thread, of calls that have returned (launches,
+ * copies, memsets, graph launches, collectives); launch i of a thread then has i + 1 blocks.
+ * die=_exit|abort|exec: how it ends itself after 0.7 s, in the middle of its work.
  */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include "include/warptap/annotate.h"
 #include "simgpu/nccl/nccl_api.h"
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +45,8 @@ static CUfunction kernel[KERNELS];
 static ncclComm_t comm;
 static double seconds = 2;
 static long rate = 2000, later = -1, collective, step, total[5];
+static volatile uint64_t (*told)[8]; /* by thread */
+static _Atomic int threads_begun;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static double now(void)
@@ -89,6 +97,8 @@ static void *work(void *arg)
 	CUgraphExec exec;
 	CUdeviceptr mem;
 	CUstream s;
+	static uint64_t nobody[16][8];
+	volatile uint64_t *tell = (told ? told : nobody)[threads_begun++ & 15];
 
 	OK(cuCtxSetCurrent(ctx));
 	OK(cuMemAlloc(&mem, 1 << 20));
@@ -104,8 +114,9 @@ static void *work(void *arg)
 				wt_step_end();
 			wt_step_begin(i / step);
 		}
-		OK(cuLaunchKernel(kernel[i % KERNELS], 1, 1, 1, 64, 1, 1, 0, s, NULL, NULL));
-		n[0]++;
+		OK(cuLaunchKernel(kernel[i % KERNELS], told ? (unsigned)i + 1 : 1, 1, 1, 64, 1, 1,
+				  0, s, NULL, NULL));
+		tell[0] = (uint64_t)++n[0];
 		if (i % 16 == 15 && ++n[1])
 			OK(cuMemcpyHtoDAsync(mem, host, 256, s));
 		if (i % 50 == 49 && ++n[2])
@@ -115,6 +126,8 @@ static void *work(void *arg)
 		if (collective && first && i % collective == collective - 1 && ++n[4])
 			OK(ncclAllReduce((void *)mem, (void *)mem, 64, ncclFloat, ncclSum, comm,
 					 (cudaStream_t)s));
+		for (int k = 1; k < 5; k++)
+			tell[k] = (uint64_t)n[k];
 		if (i % 64 == 63)
 			OK(cuStreamSynchronize(s));
 		i++;
@@ -177,6 +190,29 @@ static const char *text(int argc, char **argv, const char *name)
 	return NULL;
 }
 
+static void tell_to(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	void *p = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, 4096))
+		p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		exit(4);
+	told = p;
+}
+
+static void die(const char *how, double after)
+{
+	usleep((useconds_t)(after * 1e6));
+	if (!strcmp(how, "abort"))
+		abort();
+	if (!strcmp(how, "exec"))
+		execl("/bin/true", "true", (char *)NULL);
+	if (!strcmp(how, "_exit"))
+		syscall(SYS_exit_group, 9); /* as _exit does, but for what stands before it */
+}
+
 int main(int argc, char **argv)
 {
 	int threads = (int)option(argc, argv, "threads", 1),
@@ -191,6 +227,8 @@ int main(int argc, char **argv)
 	collective = option(argc, argv, "collective", 0);
 	step = option(argc, argv, "step", 0);
 	later = option(argc, argv, "later", -1);
+	if (text(argc, argv, "tell"))
+		tell_to(text(argc, argv, "tell"));
 	OK(cuInit(0));
 	OK(cuDeviceGet(&dev, (int)option(argc, argv, "device", 0)));
 	OK(cuDevicePrimaryCtxRetain(&ctx, dev));
@@ -222,6 +260,8 @@ int main(int argc, char **argv)
 					dup2(2, fd); /* the number is ours now */
 			}
 		}
+	if (text(argc, argv, "die"))
+		die(text(argc, argv, "die"), 0.7);
 	for (int i = 0; i < threads && i < 16; i++)
 		pthread_join(th[i], NULL);
 	printf("launched %ld copied %ld set %ld graphs %ld collectives %ld\n", total[0], total[1],

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: full
+# SIGKILL at a random moment under load, at every level: no call that had returned is lost from the recovered trace,
+# none is in it twice, all have their names. Recovery changes nothing before it is done, and done twice it is done once;
+# a report makes it by itself.
+set -eu
+build=$(realpath "${BUILD:-build}")
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+kills=${KILLS:-20}
+export WARPTAP_CONTROL_DIR=$dir/control WARPTAP_BUDGET=0 WARPTAP_SKEW_US=0 PYTHONDONTWRITEBYTECODE=1
+die() { echo "FAIL: $*"; exit 1; }
+RANDOM=${SEED:-$$}
+echo "seed ${SEED:-$$}"
+
+modes=("trace threads=4" "api threads=4 rate=20000" "trace threads=3 collective=20 rate=5000"
+	"trace threads=2 step=50 rate=10000" "windows threads=3 rate=5000")
+tried=0
+for ((n = 0; n < kills; n++)); do
+	read -r level words <<<"${modes[n % ${#modes[@]}]}"
+	rm -rf "$dir/t" "$dir/w"; rm -f "$dir/told"
+	vars=() some=
+	[ $level != windows ] || { vars=(WARPTAP_WINDOW_EVERY=300ms WARPTAP_WINDOW_FOR=100ms); some=some; level=trace; }
+	env "${vars[@]}" "$build/warptap" run -q --level $level --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" \
+		seconds=60 tell="$dir/told" id="$dir/id" $words >"$dir/out" 2>"$dir/err" &
+	runner=$!
+	for ((i = 0; i < 200; i++)); do
+		pid=$(sed -n 's/^ready //p' "$dir/out")
+		[ -z "$pid" ] || [ ! -s "$(echo "$dir"/t/*.wt)" ] || break
+		sleep 0.05
+	done
+	[ -n "$pid" ] || die "the job does not begin: $(cat "$dir/err")"
+	sleep $((RANDOM % 2)).$(printf %03d $((RANDOM % 1000)))
+	kill -9 "$pid"
+	{ wait $runner && die "the run hides the kill"; } 2>/dev/null
+	rm -f "$dir/id"
+	wt=$(echo "$dir"/t/*.wt) ring=${wt%.wt}.ring
+	[ -s "$wt" ] && [ -s "$ring" ] || die "no trace, or no black box"
+	cp -r "$dir/t" "$dir/w"
+	before=$(sha256sum <"$wt")
+	"$build/warptap" recover -q -k -o "$dir/whole.wt" "$ring" || die "not recovered"
+	[ "$before" = "$(sha256sum <"$wt")" ] && [ -e "$ring" ] || die "-o has changed its input"
+	"$build/warptap" recover "$dir/t" >"$dir/said" || die "not recovered: $(cat "$dir/said")"
+	cat "$dir/said"
+	[ ! -e "$ring" ] || die "the box is still there"
+	cmp "$wt" "$dir/whole.wt" || die "two recoveries differ"
+	[ "$(ls "$dir/t" | grep -c part)" = 0 ] || die "something is left behind"
+	python3 tests/cli/recover_check.py "$wt" "$dir/told" $some || die "kill $n ($words, seed ${SEED:-$$}): see above"
+	rm -f "$dir/whole.wt"
+	[ $n -lt 5 ] || continue
+	# again, with a box that came back: as before
+	cp "$dir/w/$(basename "$ring")" "$ring"
+	before=$(sha256sum <"$wt")
+	"$build/warptap" recover "$ring" | grep -q 'whole already' || die "a second recovery adds something"
+	[ "$before" = "$(sha256sum <"$wt")" ] && [ ! -e "$ring" ] || die "a second recovery has changed the trace"
+	for d in t w; do
+		rc=0; (cd "$dir/$d" && "$build/warptap" report --json . >"$dir/$d.json") || rc=$?
+		[ $rc = 3 ] || die "report of a killed job: exit $rc"
+	done
+	cmp "$dir/t.json" "$dir/w.json" || die "a report by itself differs from one after recovery"
+	[ -e "$dir/w/$(basename "$ring")" ] || die "a report has removed the box"
+	tried=$((tried + 1))
+done
+[ $tried -gt 0 ]
+"$build/warptap" recover "$dir/t" | grep -q 'nothing to recover' || die "a box where none is"
