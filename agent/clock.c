@@ -5,7 +5,7 @@
  *
  * NTP slews MONOTONIC and REALTIME together; only a step moves them apart. So a step is a change of their difference
  * beyond what the two brackets explain. A reader must not interpolate across it.
- * Writer thread only; no lock, no memory.
+ * Writer thread, but for the first row; no lock, no memory.
  */
 #include "agent/clock.h"
 

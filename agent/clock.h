@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One moment seen by three clocks: what ties TSC stamps of hooks to CLOCK_REALTIME, on which CUPTI gives device times.
- * Writer thread only.
+ * Writer thread only, but for the first row.
  */
 #ifndef WT_CLOCK_H
 #define WT_CLOCK_H

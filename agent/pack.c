@@ -239,10 +239,17 @@ static void segment_open(struct wt_pack *p, int64_t now_ns)
 {
 	p->segment_raw = 0;
 	p->segment_ns = p->frame_ns = now_ns;
-	wt_header_emit(p);
+	wt_header_emit(p, 0);
 	wt_pack_clock(p);
 	wt_say_ops(p);
 	wt_pack_say(p);
+}
+
+void wt_pack_birth(struct wt_pack *p)
+{
+	wt_header_emit(p, 1);
+	wt_pack_clock(p);
+	wt_pack_flush(p);
 }
 
 void wt_pack_begin(struct wt_pack *p)
@@ -251,9 +258,10 @@ void wt_pack_begin(struct wt_pack *p)
 
 	if (p->stopped)
 		return;
-	if (!p->segment_ns) {
+	if (!p->segment_ns && !p->seq) {
 		segment_open(p, now_ns);
-	} else if (p->segment_raw >= SEGMENT_RAW || now_ns - p->segment_ns >= SEGMENT_NS) {
+	} else if (!p->segment_ns || p->segment_raw >= SEGMENT_RAW ||
+		   now_ns - p->segment_ns >= SEGMENT_NS) {
 		if (wt_frame_writer_end(p->frame, 1) != 0)
 			broken(p);
 		p->segment++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows to Packets to the file: what pack.c (packets, segments), pack_tables.c (what ids mean), pack_header.c,
- * pack_calls.c (host rows) and pack_device.c (rows of CUPTI) share. Writer thread only, one struct for its life.
+ * pack_calls.c (host rows) and pack_device.c (rows of CUPTI) share. Writer thread but for
+ * wt_pack_birth(), one struct for its life.
  *
  *   wt_pack_begin()   rolls frame and segment where due; ids marked as used from here on belong to this segment
  *   fill columns      pack_calls, pack_device
@@ -167,6 +168,8 @@ struct wt_pack {
 /* ---- pack.c ---- */
 int wt_pack_open(struct wt_pack *p, const char *path, uint64_t cap_bytes); /* 0, -WT_E_x */
 void wt_pack_begin(struct wt_pack *p);
+/* Job thread, before all else: a segment of nothing but its header. */
+void wt_pack_birth(struct wt_pack *p);
 /* Body case and message of one packet; `rows` are lost with it when nothing can be written. 0, -WT_E_x. */
 int wt_pack_emit(struct wt_pack *p, int body, void *message, uint64_t rows);
 int wt_pack_emit_last(struct wt_pack *p, int body,
@@ -202,7 +205,7 @@ static inline uint32_t wt_tick_shift(uint64_t tsc_hz)
 /* On the job's thread, inside cuInit: what only there can be read safely (the environment). */
 void wt_header_capture(void);
 int wt_header_rank(void); /* of the job, as the launcher says; -1 = not known. After capture */
-void wt_header_emit(struct wt_pack *p);
+void wt_header_emit(struct wt_pack *p, int bare); /* bare: asks no library of the job anything */
 
 /* ---- pack_tables.c ---- */
 int wt_tables_open(struct wt_pack *p);

@@ -3,9 +3,9 @@
  * The Header packet that opens each segment: process, host, rank, devices, settings, environment.
  *
  * Captured once, on the job's thread inside cuInit: the environment (walking `environ` beside another thread's setenv
- * is the hazard every getenv has; once is enough). Asked once, on the writer thread with its hooks silent: devices,
- * through the driver's own entry points. Versions of libraries are asked again at each segment, since NCCL usually
- * comes later; only libraries that are loaded already are asked.
+ * is the hazard every getenv has; once is enough), and the devices, through the driver's own entry points. Versions of
+ * libraries are asked at each segment, since NCCL usually comes later; only libraries that are loaded are asked, and
+ * only on the writer thread: the job may be inside cudart, under its locks, when it calls cuInit.
  * The list of variables is closed (warptap-trace.5): a trace must be fit to be passed on.
  */
 #define _GNU_SOURCE
@@ -292,7 +292,7 @@ static void read_versions(void)
 	add_version("nccl", nccl, "ncclGetVersion");
 }
 
-void wt_header_emit(struct wt_pack *p)
+void wt_header_emit(struct wt_pack *p, int bare)
 {
 	static Warptap__V1__Header__SettingsEntry set[PAIRS_MAX], *sets[PAIRS_MAX];
 	static Warptap__V1__Header__EnvironmentEntry env[PAIRS_MAX], *envs[PAIRS_MAX];
@@ -303,7 +303,8 @@ void wt_header_emit(struct wt_pack *p)
 		read_process();
 		read_devices();
 	}
-	read_versions();
+	if (!bare)
+		read_versions();
 	for (size_t i = 0; i < head.settings.n; i++) {
 		warptap__v1__header__settings_entry__init(&set[i]);
 		set[i].key = (char *)(uintptr_t)head.settings.at[i].key;

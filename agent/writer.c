@@ -306,7 +306,6 @@ static void *run(void *arg)
 	wt_thread_begin();
 	if (tick_ns > TICK_NS || tick_ns <= 0)
 		tick_ns = TICK_NS;
-	wt_clock_start(&writer.pack.clock);
 	wt_cost_start(writer.pack.clock.tsc_hz);
 	wt_cost_writer_is_here();
 	cycle(0);
@@ -346,6 +345,9 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 		return r;
 	}
 	wt_header_capture();
+	/* In the file before anything is recorded: recovery goes on from it, however soon the job is killed. */
+	wt_clock_start(&writer.pack.clock);
+	wt_pack_birth(&writer.pack);
 	wt_box_trace(path, writer.pack.file_id);
 	atomic_store(&writer.running, 1);
 	r = wt_thread_start(run, NULL);

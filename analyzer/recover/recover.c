@@ -187,9 +187,6 @@ static int begin(struct job *j, const char *trace, const char *out, struct wt_di
 	p->frame = wt_frame_writer_init(p->frame, size, 1, p->file_id, wt_sink_write, &p->sink);
 	wt_frame_writer_resume(p->frame, frame, segment);
 	r = wt_scan_last_frame(&j->scan, trace, put_packet, p, diag);
-	if (!r)
-		r = wt_frame_writer_end(p->frame, /* segment= */ 1);
-	p->segment++;
 	return r ? wt_fail(diag, WT_E_IO, -1, "cannot write %s: %s", out,
 			   strerror(p->sink.sys_errno))
 		 : 0;

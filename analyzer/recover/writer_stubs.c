@@ -107,7 +107,7 @@ void wt_log(const char *fmt, ...)
 {
 }
 
-void wt_header_emit(struct wt_pack *p)
+void wt_header_emit(struct wt_pack *p, int bare)
 {
 	Warptap__V1__Header m = *stubs.header;
 

@@ -18,7 +18,7 @@ modes=("trace threads=4" "api threads=4 rate=20000" "trace threads=3 collective=
 tried=0
 for ((n = 0; n < kills; n++)); do
 	read -r level words <<<"${modes[n % ${#modes[@]}]}"
-	rm -rf "$dir/t" "$dir/w"; rm -f "$dir/told"
+	rm -rf "$dir/t" "$dir/w"; rm -f "$dir/told"; : >"$dir/out"
 	vars=() some=
 	[ $level != windows ] || { vars=(WARPTAP_WINDOW_EVERY=300ms WARPTAP_WINDOW_FOR=100ms); some=some; level=trace; }
 	env "${vars[@]}" "$build/warptap" run -q --level $level --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" \
