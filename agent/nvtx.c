@@ -139,6 +139,17 @@ static const void *register_text(const void *domain, const char *text)
 	return names + at;
 }
 
+/* A domain that is NULL is one without a tool: XLA asks, and annotates nothing in it. */
+static const void *create(const char *name)
+{
+	return register_text(NULL, name);
+}
+
+static const void *create_wide(const void *name)
+{
+	return register_text(NULL, NULL);
+}
+
 struct row {
 	uint8_t id; /* NvtxCallbackIdCore, NvtxCallbackIdCore2 */
 	nvtx_fn fn;
@@ -149,8 +160,8 @@ static const struct row core[] = {
 	{8, FN(push_event)},  {9, FN(push_text)},  {10, FN(push_wide)}, {11, FN(pop)},
 };
 static const struct row core2[] = {
-	{2, FN(start_in)}, {3, FN(end_in)},	    {4, FN(push_in)},
-	{5, FN(pop_in)},   {10, FN(register_text)},
+	{2, FN(start_in)},	 {3, FN(end_in)},  {4, FN(push_in)},	  {5, FN(pop_in)},
+	{10, FN(register_text)}, {12, FN(create)}, {13, FN(create_wide)},
 };
 
 static void attach(const struct nvtx_callbacks *c, int module, const struct row *rows, size_t n)

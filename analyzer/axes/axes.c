@@ -22,7 +22,8 @@ const char *const wt_phase_names[WT_PHASES] = {
 const char *const wt_step_source_names[] = {
 	[WT_STEPS_MARKED] = "marked",	    [WT_STEPS_NAMED] = "named",
 	[WT_STEPS_OPTIMIZER] = "optimizer", [WT_STEPS_ENGINE] = "engine",
-	[WT_STEPS_GRAPH] = "graph",	    [WT_STEPS_PERIOD] = "period",
+	[WT_STEPS_PROGRAM] = "program",	    [WT_STEPS_GRAPH] = "graph",
+	[WT_STEPS_PERIOD] = "period",
 };
 const char *const wt_batch_source_names[] = {
 	[WT_BATCH_NONE] = NULL,
@@ -252,7 +253,8 @@ static int build(struct wt_axes *a)
 	a->texts = wt_strings_new();
 	if (err || !a->phase || !a->phase_grade || !a->texts)
 		return -WT_E_NOMEM;
-	err = each_process(a);
+	err = wt_xla_init(a);
+	err = err ? err : each_process(a);
 	if (err)
 		return err;
 	add_slices(a);
@@ -283,6 +285,7 @@ void wt_axes_free(struct wt_axes *a)
 		return;
 	wt_ranges_release(&a->ranges);
 	wt_strings_free(a->texts);
+	wt_xla_free(a);
 	free(a->phase);
 	free(a->phase_grade);
 	free(a->steps);

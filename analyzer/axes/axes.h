@@ -13,6 +13,7 @@
 #include "ledger/ranges.h"
 
 struct wt_strings;
+struct wt_xla;
 
 enum wt_phase {
 	WT_PHASE_UNKNOWN,
@@ -36,6 +37,7 @@ enum wt_step_source {
 	WT_STEPS_NAMED,	    /* ranges whose name says so: ProfilerStep#3 */
 	WT_STEPS_OPTIMIZER, /* a step ends with the optimizer's last kernel */
 	WT_STEPS_ENGINE,    /* an iteration of a serving engine, by the order of its kernels */
+	WT_STEPS_PROGRAM,   /* a step begins with a run of the same compiled program (XLA) */
 	WT_STEPS_GRAPH,	    /* a step begins with the launch of the same executable graph */
 	WT_STEPS_PERIOD,    /* the sequence of kernels repeats */
 };
@@ -107,6 +109,7 @@ struct wt_axes {
 	size_t nmodules;
 	int64_t module_unknown_ns; /* of kernels that no module is known for */
 	struct wt_strings *texts;
+	struct wt_xla *xla; /* xla.c; NULL: no such ranges */
 };
 
 /* 0 or -WT_E_NOMEM. */

@@ -52,11 +52,24 @@ int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_
 		size_t n);
 /* period.c: rows at which the sequence of kernels begins anew; *ret_n of them (0: it does not repeat). */
 int wt_period_find(const struct wt_launches *l, size_t **ret_rows, size_t *ret_n);
-/* replays.c: rows at which a step begins with the launch of a graph; *ret_n of them (0: graphs are not what it does). */
-int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, size_t **ret_rows,
-		    size_t *ret_n);
+/*
+ * replays.c: rows at which a step begins with the launch of a graph, or with the run of a compiled program; *ret_n of
+ * them (0: that is not what it does).
+ */
+int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, int programs,
+		    size_t **ret_rows, size_t *ret_n);
 /* modules.c */
 int wt_modules_find(struct wt_axes *a);
+/* Position in the order of ranges of the innermost module that a call was made in; -1. */
+int32_t wt_module_at(const struct wt_axes *a, const struct wt_call *c);
+/* The path of an operation as its compiler says it; a text, 0 = not said. */
+uint32_t wt_module_compiled(const struct wt_axes *a, const struct wt_op *op);
+/* xla.c: 0 or -WT_E_NOMEM; wt_xla_free() in both cases. */
+int wt_xla_init(struct wt_axes *a);
+void wt_xla_free(struct wt_axes *a);
+/* The run of a compiled program that a call was made in: the position of its range and the string that names it; -1. */
+int32_t wt_xla_run(const struct wt_axes *a, const struct wt_call *call, uint32_t *ret_program);
+uint32_t wt_xla_path(const struct wt_axes *a, const struct wt_op *op);
 /* batch.c: what an engine's annotation says; 0 = it is none. */
 int wt_batch_of_name(const char *name, struct wt_batch *ret);
 /* PREFILL, DECODE, MIXED or UNKNOWN of an engine's step, by its name. */

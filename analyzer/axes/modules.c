@@ -37,8 +37,7 @@ static uint32_t path_of_range(struct wt_axes *a, int32_t at, struct wt_strbuf *t
 	return wt_strings_add(a->texts, wt_strbuf_text(text), text->n);
 }
 
-/* Position in the order of ranges of the innermost module a call was made in; -1. */
-static int32_t module_at(const struct wt_axes *a, const struct wt_call *c)
+int32_t wt_module_at(const struct wt_axes *a, const struct wt_call *c)
 {
 	const struct wt_ranges *x = &a->ranges;
 	size_t lo = x->first[c->thread], hi = x->first[c->thread + 1];
@@ -60,22 +59,28 @@ static int32_t module_at(const struct wt_axes *a, const struct wt_call *c)
 	return -1;
 }
 
+uint32_t wt_module_compiled(const struct wt_axes *a, const struct wt_op *op)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	uint32_t path = op->instruction ? tl->instructions[op->instruction].path : 0;
+	const char *text = wt_timeline_string(tl, path);
+
+	return path ? wt_strings_add(a->texts, text, strlen(text)) : wt_xla_path(a, op);
+}
+
 static uint32_t path_of(struct wt_axes *a, const struct wt_op *op, struct wt_map *known,
 			struct wt_strbuf *text)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
-	uint32_t *slot;
+	uint32_t *slot, path = wt_module_compiled(a, op);
 	int32_t at;
 	int isnew;
 
-	if (op->instruction && tl->instructions[op->instruction].path) {
-		const char *path = wt_timeline_string(tl, tl->instructions[op->instruction].path);
-
-		return wt_strings_add(a->texts, path, strlen(path));
-	}
+	if (path)
+		return path;
 	if (op->call < 0 || !(a->ranges.kinds & WT_KIND_BIT(MODULE)))
 		return 0;
-	at = module_at(a, &tl->calls[op->call]);
+	at = wt_module_at(a, &tl->calls[op->call]);
 	slot = at < 0 ? NULL : wt_map_slot(known, (uint64_t)at, 0, &isnew);
 	if (slot && isnew)
 		*slot = path_of_range(a, at, text);

@@ -4,6 +4,7 @@
  *
  *  3  it was launched in a range that the job marked as a phase
  *  2  in a range whose name says so (autograd's functions, Optimizer.step, an engine's iteration)
+ *  2  the path that its compiler kept says so (JAX: jvp, transpose(jvp))
  *  2  autograd's thread launched it: backward. The optimizer's own kernels close a step: what other threads launched
  *     after the last of backward up to them is the optimizer's (clipping included), what they launched before is
  *     forward. Of a collective, below.
@@ -170,6 +171,27 @@ static int by_order(struct wt_axes *a, const struct wt_launches *l)
 	return err;
 }
 
+/* JAX's differentiation leaves its marks in the path that a compiled instruction keeps. */
+static void by_path(struct wt_axes *a, const struct wt_launch *r)
+{
+	static const struct {
+		const char *mark;
+		enum wt_phase phase;
+	} marks[] = {
+		{"rematted_computation", WT_PHASE_RECOMPUTE},
+		{"transpose(jvp(", WT_PHASE_BACKWARD},
+		{"jvp(", WT_PHASE_FORWARD},
+	};
+	uint32_t path = wt_module_compiled(a, &a->ledger->tl->ops[r->op]);
+	const char *text = path ? wt_axes_text(a, path) : "";
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(text, marks[i].mark)) {
+			set(a, r->op, marks[i].phase, 2);
+			return;
+		}
+}
+
 static void by_name(struct wt_axes *a, const struct wt_launch *r)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
@@ -244,6 +266,8 @@ int wt_phases_of(struct wt_axes *a, const struct wt_launches *l)
 
 		if (ranged)
 			by_range(a, r);
+		if (!a->phase[r->op])
+			by_path(a, r);
 		if (!a->phase[r->op] && backward[r->thread] && !r->later)
 			set(a, r->op, WT_PHASE_BACKWARD, 2);
 		any |= a->phase[r->op] == WT_PHASE_BACKWARD;

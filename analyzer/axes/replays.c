@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a job whose work is in executable graphs (XLA's command buffers, a captured step): a step begins where the
- * graph that carries most of the time is launched again, or a graph that is launched as often and always before it.
+ * Steps of a job whose work is in executable graphs (a captured step), or in compiled programs whose runs are marked
+ * (XLA): a step begins where the graph that carries most of the time is launched again, or a graph that is launched as
+ * often and always before it; of programs likewise, whether their runs are graphs or single launches.
  * A graph is known by what its launch ran, not by its handle: new parameters for its nodes leave it the same.
  * What ran before the first launch (autotuning, tracing, the first steps in eager mode) is in no step.
  */
@@ -57,7 +58,39 @@ static size_t one_replay(const struct wt_axes *a, const struct wt_launches *l, s
 	return i;
 }
 
-static int collect(const struct wt_axes *a, const struct wt_launches *l, struct found *f)
+/* The same for one run of a program; what other threads launch meanwhile (copies) is passed over. */
+static size_t one_run(const struct wt_axes *a, const struct wt_launches *l, size_t from,
+		      uint64_t *ret_key, int64_t *ret_ns)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	uint32_t program = 0, other;
+	int32_t run = wt_xla_run(a, &tl->calls[tl->ops[l->rows[from].op].call], &program);
+	size_t i = from;
+
+	*ret_key = program;
+	*ret_ns = 0;
+	for (; i < l->n; i++) {
+		const struct wt_op *op = &tl->ops[l->rows[i].op];
+		int32_t at = wt_xla_run(a, &tl->calls[op->call], &other);
+
+		if (at >= 0 && at != run)
+			break;
+		if (at >= 0 && !(op->flags & WT_OP_UNTIMED))
+			*ret_ns += op->end_ns - op->start_ns;
+	}
+	return i;
+}
+
+static int is_of_any(const struct wt_axes *a, const struct wt_launch *r, int programs)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	uint32_t program;
+
+	return programs ? wt_xla_run(a, &tl->calls[tl->ops[r->op].call], &program) >= 0 : r->later;
+}
+
+static int collect(const struct wt_axes *a, const struct wt_launches *l, int programs,
+		   struct found *f)
 {
 	struct wt_map index = {.count = 0};
 	int err = 0;
@@ -73,11 +106,11 @@ static int collect(const struct wt_axes *a, const struct wt_launches *l, struct 
 		uint32_t *slot;
 		int isnew;
 
-		if (!l->rows[i].later) {
+		if (!is_of_any(a, &l->rows[i], programs)) {
 			i++;
 			continue;
 		}
-		next = one_replay(a, l, i, &key, &ns);
+		next = (programs ? one_run : one_replay)(a, l, i, &key, &ns);
 		slot = wt_map_slot(&index, key, (uint32_t)f->ngraphs, &isnew);
 		if (!slot) {
 			err = -WT_E_NOMEM;
@@ -96,8 +129,8 @@ static int collect(const struct wt_axes *a, const struct wt_launches *l, struct 
 }
 
 /* Are the graphs that are launched as often as `best` most of what runs between its first and its last launch? */
-static int carries(const struct wt_axes *a, const struct wt_launches *l, const struct found *f,
-		   const struct graph *best)
+static int carries(const struct wt_axes *a, const struct wt_launches *l, int programs,
+		   const struct found *f, const struct graph *best)
 {
 	const struct wt_op *ops = a->ledger->tl->ops;
 	size_t from = f->replays[best->first].row, to = f->replays[best->last].row;
@@ -106,6 +139,10 @@ static int carries(const struct wt_axes *a, const struct wt_launches *l, const s
 	for (size_t i = from; i < to; i++) {
 		const struct wt_op *op = &ops[l->rows[i].op];
 
+		/* A collective beside the graphs lasts as long as others make it wait. */
+		if (!programs && op->kind == WT_OP_KERNEL && !l->rows[i].kernel &&
+		    !l->rows[i].later)
+			continue;
 		all_ns += op->flags & WT_OP_UNTIMED ? 0 : op->end_ns - op->start_ns;
 	}
 	for (size_t i = best->first; i < best->last; i++)
@@ -145,12 +182,12 @@ static int borders_of(const struct found *f, uint32_t g, size_t **ret_rows, size
 	return 0;
 }
 
-int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, size_t **ret_rows,
-		    size_t *ret_n)
+int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, int programs,
+		    size_t **ret_rows, size_t *ret_n)
 {
 	struct found f = {.replays = NULL};
 	uint32_t best = 0, begin;
-	int err = collect(a, l, &f);
+	int err = collect(a, l, programs, &f);
 
 	*ret_rows = NULL;
 	*ret_n = 0;
@@ -159,7 +196,7 @@ int wt_replays_find(const struct wt_axes *a, const struct wt_launches *l, size_t
 		    (f.graphs[best].times < MIN_TIMES || f.graphs[g].ns > f.graphs[best].ns))
 			best = g;
 	if (!err && f.ngraphs && f.graphs[best].times >= MIN_TIMES &&
-	    carries(a, l, &f, &f.graphs[best])) {
+	    carries(a, l, programs, &f, &f.graphs[best])) {
 		begin = best;
 		for (uint32_t g = 0; g < f.ngraphs; g++)
 			if (f.graphs[g].times == f.graphs[best].times &&

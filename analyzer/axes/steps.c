@@ -145,13 +145,14 @@ static int from_repeats(const struct wt_axes *a, const struct wt_launches *l,
 			enum wt_step_source source, struct spans *ret)
 {
 	size_t *borders = NULL, n = 0;
-	int err = source == WT_STEPS_GRAPH ? wt_replays_find(a, l, &borders, &n)
-					   : wt_period_find(l, &borders, &n);
+	int programs = source == WT_STEPS_PROGRAM, compiled = programs || source == WT_STEPS_GRAPH,
+	    err = compiled ? wt_replays_find(a, l, programs, &borders, &n)
+			   : wt_period_find(l, &borders, &n);
 
 	ret->n = 0;
-	/* Two whole ones. A graph is launched when it has been compiled, which its first launch waits for. */
+	/* Two whole ones. A graph or program runs when it has been compiled, which its first launch waits for. */
 	if (!err && n > 2)
-		err = from_rows(l, borders, n, source == WT_STEPS_GRAPH, ret);
+		err = from_rows(l, borders, n, compiled, ret);
 	free(borders);
 	return err;
 }
@@ -242,15 +243,6 @@ static int find_spans(const struct wt_axes *a, const struct wt_launches *l,
 		ret->source = WT_STEPS_OPTIMIZER;
 		ret->grade = 2;
 		err = from_optimizer(a, l, ret);
-	}
-	if (!err && !ret->n) {
-		ret->source = WT_STEPS_GRAPH;
-		err = from_repeats(a, l, WT_STEPS_GRAPH, ret);
-	}
-	if (!err && !ret->n) {
-		ret->source = WT_STEPS_PERIOD;
-		ret->grade = 1;
-		err = from_repeats(a, l, WT_STEPS_PERIOD, ret);
 	}
 	return err;
 }
@@ -367,6 +359,35 @@ static int on_device(struct wt_axes *a, const struct wt_launches *l, const struc
 	return err;
 }
 
+/* What repeats does so device by device: a process with several launches the same to each, one after the other. */
+static int repeats_on(struct wt_axes *a, const struct wt_launches *l, size_t device)
+{
+	static const enum wt_step_source sources[] = {WT_STEPS_PROGRAM, WT_STEPS_GRAPH,
+						      WT_STEPS_PERIOD};
+	struct wt_launches own = {.process = l->process,
+				  .rows = malloc((l->n + 1) * sizeof(*own.rows))};
+	struct spans s = {.rows = NULL};
+	struct extent *e = NULL;
+	int err = own.rows ? 0 : -WT_E_NOMEM;
+
+	for (size_t i = 0; !err && i < l->n; i++)
+		if (a->ledger->tl->ops[l->rows[i].op].device == a->ledger->devices[device].device)
+			own.rows[own.n++] = l->rows[i];
+	for (size_t i = 0; !err && own.n && !s.n && i < sizeof(sources) / sizeof(sources[0]); i++) {
+		s.source = sources[i];
+		s.grade = sources[i] == WT_STEPS_PERIOD ? 1 : 2;
+		err = from_repeats(a, &own, sources[i], &s);
+	}
+	if (!err && s.n) {
+		e = malloc((s.n + 1) * sizeof(*e));
+		err = e ? on_device(a, &own, &s, device, e) : -WT_E_NOMEM;
+	}
+	free(e);
+	free(s.rows);
+	free(own.rows);
+	return err;
+}
+
 int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_iteration *it,
 		size_t n)
 {
@@ -379,6 +400,9 @@ int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_
 		err = e ? 0 : -WT_E_NOMEM;
 		for (size_t d = 0; !err && d < a->ledger->ndevices; d++)
 			err = on_device(a, l, &s, d, e);
+	} else {
+		for (size_t d = 0; !err && d < a->ledger->ndevices; d++)
+			err = repeats_on(a, l, d);
 	}
 	free(e);
 	free(s.rows);

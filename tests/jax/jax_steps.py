@@ -23,7 +23,7 @@ def main():
             row = dict(zip(names, line.rstrip("\n").split("\t")))
             if row.get("row") != "op":
                 continue
-            ops.append((int(row["submit_ns"]), int(row["end_ns"]), int(row["graph"]) > 0))
+            ops.append((int(row["submit_ns"]), int(row["end_ns"]), row["kind"] == "kernel"))
             if row["kind"] != "kernel":
                 continue
             nodes += int(row["graph"]) > 0
@@ -41,20 +41,24 @@ def main():
     else:
         assert all(len(x) == a_step for x in launches[1:]), launches[1:]
         assert counted["graph_launch"] == 0 and nodes == 0, (counted, nodes)
-    source = {"graph": "graph", "launch": "period"}[how]
     whole = [s for s in report["steps"] if not s["partial"]]
-    assert whole and all(s["source"] == source for s in whole), report["steps"]
+    assert whole and all(s["source"] == "program" for s in whole), report["steps"]
     # Start-up and the first step, which waits for the compiler, are partial; so is the last.
-    assert len(whole) >= len(spans) - 2, (len(whole), len(spans))
-    if how == "graph":
-        # A step lasts until all is done that was launched before the next graph.
-        begins = sorted({submit for submit, _, graph in ops if graph}) + [1 << 63]
-        want = [max(end for submit, end, _ in ops if a <= submit < b) for a, b in zip(begins, begins[1:])]
-        assert len(want) == len(spans), (len(want), len(spans))
-        got = [(s["window_ns"], s["end_ns"]) for s in whole]
-        assert got == [(b - a, b) for a, b in zip(want, want[1:-1])], (got, want)
-        for n in range(1, len(spans) - 1):  # between what the job took down
-            assert spans[n][0] < want[n] < spans[n + 1][1], n
+    assert len(whole) == len(spans) - 2, (len(whole), len(spans))
+    # A step lasts until all is done that was launched before the program runs again.
+    begins = [min(s for s, _, kernel in ops if kernel and a <= s < b) for a, b in spans] + [1 << 63]
+    want = [max(end for submit, end, _ in ops if a <= submit < b) for a, b in zip(begins, begins[1:])]
+    got = [(s["window_ns"], s["end_ns"]) for s in whole]
+    assert got == [(b - a, b) for a, b in zip(want, want[1:-1])], (got, want)
+    for n in range(1, len(spans) - 1):  # between what the job took down
+        assert spans[n][0] < want[n] < spans[n + 1][1], n
+    # Every kernel's module is known, by the path of its instruction where XLA said it.
+    modules = report["modules"]
+    assert modules["unknown_ns"] == 0, modules["unknown_ns"]
+    assert all("jit_" in m["path"] or "jit(" in m["path"] for m in modules["paths"]), modules["paths"]
+    phases = {p["phase"]: p["kernels"] for p in report["phases"]}
+    if how == "launch":
+        assert phases["forward"] >= len(spans) * 10 and phases["backward"] >= len(spans) * 10, phases
 
 
 main()

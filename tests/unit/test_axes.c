@@ -97,7 +97,7 @@ static void range(struct scene *s, int64_t tid, int kind, const char *name, int6
 static void build(struct scene *s)
 {
 	struct wt_diag diag;
-	int64_t window_ns = 0;
+	int64_t window_ns = 0, windows_ns = 0;
 
 	assert_int_equal(wt_builder_finish(s->b, &s->tl, &diag), 0);
 	assert_int_equal(wt_ledger_build(&s->l, s->tl, &diag), 0);
@@ -108,11 +108,15 @@ static void build(struct scene *s)
 
 		for (int p = 0; p < WT_PHASES; p++)
 			leaf_ns += s->a->phases[p].leaves_ns[k];
-		assert_int_equal(leaf_ns, s->l->devices[0].account.leaves_ns[k]);
+		for (size_t d = 0; d < s->l->ndevices; d++)
+			leaf_ns -= s->l->devices[d].account.leaves_ns[k];
+		assert_int_equal(leaf_ns, 0);
 	}
 	for (int p = 0; p < WT_PHASES; p++)
 		window_ns += s->a->phases[p].busy_ns + s->a->phases[p].idle_ns;
-	assert_int_equal(window_ns, s->l->devices[0].account.window_ns);
+	for (size_t d = 0; d < s->l->ndevices; d++)
+		windows_ns += s->l->devices[d].account.window_ns;
+	assert_int_equal(window_ns, windows_ns);
 }
 
 static void close_scene(struct scene *s)
@@ -386,6 +390,105 @@ static void test_few_graphs(void **state)
 	close_scene(&s);
 }
 
+/* The ranges of XLA around launches of [start, host_ns) on thread 1. */
+static void said(struct scene *s, const char *name, int64_t start_ns)
+{
+	range(s, 1, WT_RANGE_USER, name, 0, 0, start_ns, s->host_ns);
+}
+
+/* One run: an instruction launched by itself, and a graph of instructions that were said while it was compiled. */
+static void program_run(struct scene *s)
+{
+	int64_t from_ns = s->host_ns, at_ns = s->host_ns;
+
+	kernel(s, 1, "gemm_fusion_1", 1);
+	said(s, "Thunk:#name=jit(step)/jvp(layer)/dot_general,hlo_op=gemm_fusion.1#", at_ns);
+	kernel(s, 2, "copy of another thread", 1);
+	at_ns = s->host_ns;
+	replay(s, "abc");
+	said(s, "Thunk:#hlo_op=command_buffer.2#", at_ns);
+	said(s, "XlaModule:#prefix=args[0],hlo_module=jit_step,program_id=9#", from_ns);
+}
+
+/* Two programs a step; the larger one decides, and the step begins with the smaller one, which always goes before it. */
+static void test_programs(void **state)
+{
+	struct scene s;
+	int64_t at_ns;
+
+	open_scene(&s);
+	for (int i = 0; i < 20; i++)
+		kernel(&s, 1, i & 1 ? "DelayKernel" : "candidate", (unsigned)i);
+	at_ns = s.host_ns + 1;
+	s.host_ns += 10;
+	said(&s, "Thunk:#name=jit(step)/transpose(jvp(layer))/mul,hlo_op=a#", at_ns);
+	said(&s, "Thunk:#name=jit(step)/rematted_computation/jvp(layer)/tanh,hlo_op=b#", at_ns);
+	said(&s, "Thunk:#name=args[0],hlo_op=c#", at_ns);
+	said(&s, "XlaModule:#prefix=args[0],hlo_module=jit_step,program_id=9#", at_ns - 1);
+	for (int n = 0; n < 5; n++) {
+		at_ns = s.host_ns;
+		kernel(&s, 1, "wrapped_slice", 1);
+		said(&s, "XlaModule:#hlo_module=jit_batch,program_id=3#", at_ns);
+		program_run(&s);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 6);
+	assert_int_equal(wt_axes_whole_steps(s.a), 3);
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(s.a->steps[i].source, WT_STEPS_PROGRAM);
+		assert_int_equal(s.a->steps[i].ops, i ? 6 : 20);
+		assert_int_equal(s.a->steps[i].partial, i < 2 || i == 5);
+	}
+	assert_int_equal(s.a->nmodules, 5);
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[0].path),
+			    "jit(step)/jvp(layer)/dot_general");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[1].path),
+			    "jit(step)/rematted_computation/jvp(layer)/tanh");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[2].path),
+			    "jit(step)/transpose(jvp(layer))/mul");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[3].path), "jit_batch / wrapped_slice");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[4].path), "jit_step / c");
+	assert_int_equal(s.a->module_unknown_ns,
+			 2500); /* before the programs, and the other thread's */
+	phases_are(&s, "...................."
+		       ".f.br."
+		       ".f.br."
+		       ".f.br."
+		       ".f.br."
+		       ".f.br.");
+	close_scene(&s);
+}
+
+/* A process that drives two devices launches the step to one and to the other, in any order. */
+static void test_devices(void **state)
+{
+	struct scene s;
+	uint16_t device[2];
+	uint32_t stream[2];
+
+	open_scene(&s);
+	for (int d = 0; d < 2; d++) {
+		device[d] = wt_builder_device(s.b, s.process, d, NULL);
+		stream[d] = wt_builder_stream(s.b, s.process, device[d], 7);
+	}
+	for (int n = 0; n < 10; n++) {
+		int d = (n & 1) ^ (n & 2) / 2;
+
+		s.device = device[d];
+		s.stream = stream[d];
+		replay(&s, "abcd");
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 10);
+	assert_int_equal(wt_axes_whole_steps(s.a), 6);
+	for (size_t i = 0; i < 10; i++) {
+		assert_int_equal(s.a->steps[i].device, i / 5);
+		assert_int_equal(s.a->steps[i].number, i % 5);
+		assert_int_equal(s.a->steps[i].ops, 4);
+	}
+	close_scene(&s);
+}
+
 static void test_no_period(void **state)
 {
 	struct scene s;
@@ -648,6 +751,8 @@ int main(void)
 		cmocka_unit_test(test_no_period),
 		cmocka_unit_test(test_graphs),
 		cmocka_unit_test(test_few_graphs),
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_gradient_comm),
 		cmocka_unit_test(test_iterations),
