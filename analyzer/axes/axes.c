@@ -301,11 +301,30 @@ const struct wt_step *wt_axes_step(const struct wt_axes *a, size_t device, int64
 	return NULL;
 }
 
+static int by_device(const void *pa, const void *pb)
+{
+	const struct wt_step *x = *(const struct wt_step *const *)pa,
+			     *y = *(const struct wt_step *const *)pb;
+
+	if (x->device != y->device)
+		return x->device - y->device;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
 size_t wt_axes_whole_steps(const struct wt_axes *a)
 {
+	const struct wt_step **order = malloc((a->nsteps + 1) * sizeof(const struct wt_step *));
 	size_t n = 0;
 
-	for (size_t i = 0; i < a->nsteps; i++)
-		n += !a->steps[i].partial;
+	for (size_t i = 0; order && i < a->nsteps; i++)
+		if (!a->steps[i].partial)
+			order[n++] = &a->steps[i];
+	if (n)
+		qsort(order, n, sizeof(const struct wt_step *), by_device);
+	for (size_t i = 1; i < n; i++)
+		if (order[i]->device == order[i - 1]->device &&
+		    order[i]->start_ns < order[i - 1]->end_ns)
+			n = 0;
+	free(order);
 	return n;
 }

@@ -115,7 +115,10 @@ struct wt_axes {
 /* 0 or -WT_E_NOMEM. */
 int wt_axes_build(struct wt_axes **ret, const struct wt_ledger *ledger);
 void wt_axes_free(struct wt_axes *a);
-/* Steps that are whole, of all devices. */
+/*
+ * Steps that are whole, of all devices; 0 if some overlap on a device, which steps of two processes do: their seconds
+ * together are not the device's.
+ */
 size_t wt_axes_whole_steps(const struct wt_axes *a);
 /* The step of that number on a device of the ledger; NULL. */
 const struct wt_step *wt_axes_step(const struct wt_axes *a, size_t device, int64_t number);

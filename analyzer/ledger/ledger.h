@@ -57,6 +57,7 @@ enum wt_why {
 	WT_WHY_LAUNCHING,	 /* the launch call was late to return */
 	WT_WHY_QUEUED,		 /* queued, and what it waited for is not known */
 	WT_WHY_NO_PROCESS, /* the process that launched the next operation did not record yet */
+	WT_WHY_IN_FLIGHT,  /* launched, and not finished when recording ended */
 };
 
 struct wt_slice {

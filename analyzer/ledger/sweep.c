@@ -34,7 +34,9 @@ struct sweep {
 	uint8_t *state_of; /* log2 of WT_STATE_* per operation, from `first` */
 	uint32_t *ends;	   /* operations by end */
 	size_t nends;
-	struct wt_gap *holes; /* of this device, in order, joined where they touch */
+	struct wt_gap
+		*holes; /* of this device, in order, joined where they touch and are of a kind */
+	uint8_t *in_flight; /* per hole */
 	size_t nholes;
 	uint32_t resident[WT_STATES];
 	struct heap heaps[WT_STATES];
@@ -220,7 +222,7 @@ static int add_delay(struct sweep *w, int64_t delay_ns)
 }
 
 /* Time in which nothing is recorded: inside the records, known to be lost, or outside of all records. */
-enum piece { PIECE_GAP, PIECE_HOLE, PIECE_EDGE };
+enum piece { PIECE_GAP, PIECE_HOLE, PIECE_IN_FLIGHT, PIECE_EDGE };
 
 static int piece(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op, enum piece kind)
 {
@@ -229,8 +231,11 @@ static int piece(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op,
 				 .end_ns = end_ns,
 				 .op = NO_OP,
 				 .call = -1,
-				 .leaf = kind == PIECE_HOLE ? WT_E1 : WT_E5,
-				 .grade = 3};
+				 .leaf = kind == PIECE_HOLE	   ? WT_E1
+					 : kind == PIECE_IN_FLIGHT ? WT_E2
+								   : WT_E5,
+				 .grade = kind == PIECE_IN_FLIGHT ? 2 : 3,
+				 .why = kind == PIECE_IN_FLIGHT ? WT_WHY_IN_FLIGHT : WT_WHY_NONE};
 
 	if (start_ns >= end_ns)
 		return 0;
@@ -258,7 +263,9 @@ static int stretch(struct sweep *w, const struct wt_gap *whole, enum piece kind)
 		if (from_ns >= to_ns)
 			continue;
 		err = piece(w, at_ns, from_ns, NO_OP, kind);
-		err = err ? err : piece(w, from_ns, to_ns, NO_OP, PIECE_HOLE);
+		err = err ? err
+			  : piece(w, from_ns, to_ns, NO_OP,
+				  w->in_flight[i] ? PIECE_IN_FLIGHT : PIECE_HOLE);
 		at_ns = to_ns;
 	}
 	/* A hole that reaches into the next stretch is looked at again. */
@@ -402,7 +409,8 @@ static int cmp_end(const void *pa, const void *pb, void *arg)
 static int join_holes(struct sweep *w, const struct wt_hole *holes, size_t n)
 {
 	w->holes = malloc((n + 1) * sizeof(*w->holes));
-	if (!w->holes)
+	w->in_flight = malloc(n + 1);
+	if (!w->holes || !w->in_flight)
 		return -WT_E_NOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct wt_gap *last = w->nholes ? &w->holes[w->nholes - 1] : NULL;
@@ -410,12 +418,19 @@ static int join_holes(struct sweep *w, const struct wt_hole *holes, size_t n)
 		if (holes[i].start_ns >= holes[i].end_ns)
 			continue;
 		if (last && holes[i].start_ns <= last->end_ns) {
-			if (holes[i].end_ns > last->end_ns)
+			if (holes[i].end_ns <= last->end_ns)
+				continue;
+			if (w->in_flight[w->nholes - 1] == holes[i].in_flight) {
 				last->end_ns = holes[i].end_ns;
-			continue;
+				continue;
+			}
 		}
+		w->in_flight[w->nholes] = holes[i].in_flight;
 		w->holes[w->nholes++] = (struct wt_gap){
-			.start_ns = holes[i].start_ns, .end_ns = holes[i].end_ns, .op = NO_OP};
+			.start_ns = last && holes[i].start_ns < last->end_ns ? last->end_ns
+									     : holes[i].start_ns,
+			.end_ns = holes[i].end_ns,
+			.op = NO_OP};
 	}
 	return 0;
 }
@@ -471,5 +486,6 @@ int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_boun
 	free(w.state_of);
 	free(w.ends);
 	free(w.holes);
+	free(w.in_flight);
 	return err;
 }

@@ -437,17 +437,38 @@ static int build(struct build *b)
 	return b->failed ? -WT_E_NOMEM : 0;
 }
 
+static int is_dump(const struct wt_timeline *tl, size_t standing)
+{
+	return tl->processes[tl->standings[standing].process].level < 0;
+}
+
+/* A dump is written because somebody asks; an ordinary trace is silent where nothing was held up. */
+static int worth_telling(const struct wt_timeline *tl)
+{
+	for (size_t i = 0; i < tl->nstandings; i++)
+		if (is_dump(tl, i) || tl->standings[i].enqueued > tl->standings[i].completed)
+			return 1;
+	for (size_t i = 0; tl->nstandings && i < tl->ncollectives; i++)
+		if (tl->processes[tl->collectives[i].process].level >= 0 &&
+		    !(tl->collectives[i].flags & WT_COLL_COMPLETED))
+			return 1;
+	return 0;
+}
+
 int wt_progress_build(struct wt_progress **ret, const struct wt_timeline *tl)
 {
 	struct build b = {.tl = tl};
 	int err;
 
 	*ret = NULL;
-	if (!tl->nstandings)
+	if (!worth_telling(tl))
 		return 0;
 	b.p = calloc(1, sizeof(*b.p));
 	if (!b.p)
 		return -WT_E_NOMEM;
+	b.p->traces = 1;
+	for (size_t i = 0; i < tl->nstandings; i++)
+		b.p->traces &= !is_dump(tl, i);
 	err = build(&b);
 	wt_map_release(&b.comm_of);
 	wt_map_release(&b.node_of);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who holds a hung job up, from dumps that say where each rank stood (wt_timeline.standings): no times are needed.
+ * Who holds a hung job up, from dumps, or traces of a job that was ended while it hung, that say where each rank stood
+ * (wt_timeline.standings): no times are needed.
  *
  * On a communicator the next collective of a rank needs every member to have called it and to have finished all before
  * it. So a rank with unfinished calls waits for each member that has called less than that, or finished less than it
@@ -47,7 +48,8 @@ struct wt_mismatch {
 
 struct wt_progress {
 	const struct wt_timeline *tl;
-	uint32_t ranks;			/* with a dump */
+	uint32_t ranks;			/* with a dump, or with a trace that says the same */
+	uint8_t traces;			/* no dump among them */
 	struct wt_progress_comm *comms; /* of which somebody stood somewhere */
 	size_t ncomms;
 	struct wt_suspect *suspects; /* by rank */

@@ -126,6 +126,7 @@ static void steps_alone(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "step", s->step);
 		wt_jout_string(j, "name", wt_timeline_string(r->tl, s->name));
 		wt_jout_count(j, "rank", r->tl->processes[s->process].rank);
+		wt_jout_count(j, "pid", r->tl->processes[s->process].pid);
 		wt_jout_null(j, "device");
 		wt_jout_int(j, "start_ns", s->start_ns);
 		wt_jout_int(j, "window_ns", s->end_ns - s->start_ns);
@@ -186,6 +187,7 @@ void wt_steps_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "step", s->number);
 		wt_jout_string(j, "name", s->name ? wt_timeline_string(r->tl, s->name) : NULL);
 		wt_jout_count(j, "rank", r->tl->processes[s->process].rank);
+		wt_jout_count(j, "pid", r->tl->processes[s->process].pid);
 		wt_jout_int(j, "device",
 			    r->tl->devices[r->ledger->devices[s->device].device].ordinal);
 		wt_jout_int(j, "start_ns", s->start_ns);
@@ -232,6 +234,10 @@ static void device_steps_text(const struct wt_report *r, size_t first, size_t la
 	}
 	wt_strbuf_adds(out, "  ");
 	wt_text_device(r, out, r->ledger->devices[steps[first].device].device);
+	if ((first && steps[first - 1].device == steps[first].device) ||
+	    (last < r->axes->nsteps && steps[last].device == steps[first].device))
+		wt_strbuf_addf(out, ", process %" PRId64,
+			       r->tl->processes[steps[first].process].pid);
 	wt_strbuf_addf(out, ": %zu step%s (%s, %s), %zu whole", last - first,
 		       last - first == 1 ? "" : "s", wt_step_source_names[steps[first].source],
 		       wt_grade_name(steps[first].grade), n);

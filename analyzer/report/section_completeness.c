@@ -90,7 +90,8 @@ static void hole_text(const struct wt_report *r, const struct wt_hole *h, struct
 	if (h->paused)
 		wt_strbuf_adds(out, "  collection paused on ");
 	else
-		wt_strbuf_addf(out, "  %" PRIu64 " records lost on ", h->missing);
+		wt_strbuf_addf(out, "  %" PRIu64 " %s on ", h->missing,
+			       h->in_flight ? "launched and not finished" : "records lost");
 	wt_text_device(r, out, h->device);
 	if (h->stream < r->tl->nstreams)
 		wt_strbuf_addf(out, " stream %" PRId64, r->tl->streams[h->stream].id);
@@ -109,7 +110,9 @@ void wt_completeness_text(const struct wt_report *r, struct wt_strbuf *out)
 			out,
 			"  the file counts nothing; what is missing from it cannot be known\n");
 	else if (r->share < 0)
-		wt_strbuf_adds(out, "  counted only: device activity was not recorded\n");
+		wt_strbuf_adds(out, wt_counted_all(r)
+					    ? "  counted only: device activity was not recorded\n"
+					    : "  no operation was launched\n");
 	for (int k = 0; k < WT_COUNT_KINDS; k++) {
 		const struct wt_count *c = &r->counts[k];
 

@@ -125,6 +125,7 @@ static const char *why_text(unsigned why)
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
 		[WT_WHY_NO_PROCESS] = "; whoever launched the next operation did not record yet",
+		[WT_WHY_IN_FLIGHT] = "; launched, and not finished when recording ended",
 	};
 
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
@@ -157,7 +158,8 @@ static void slice_text(const struct wt_report *r, const struct wt_ledger_device 
 		wt_text_name(out, *name ? name : "an operation", 70);
 	}
 	/* Of a blind spot the leaf itself says why. */
-	wt_strbuf_addf(out, "%s\n", s->leaf == WT_E2 ? "" : why_text(s->why));
+	wt_strbuf_addf(out, "%s\n",
+		       s->leaf == WT_E2 && s->why != WT_WHY_IN_FLIGHT ? "" : why_text(s->why));
 }
 
 static void leaf_evidence(const struct wt_report *r, const struct wt_ledger_device *l, int leaf,

@@ -9,6 +9,8 @@
 #include "axes/axes.h"
 #include "report/section.h"
 
+#define HARDLY 20 /* records in less than one of so many parts of the window */
+
 static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	static const char *const names[] = {"off", "count", "api", "trace"};
@@ -31,19 +33,27 @@ static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 		       r->ledger->ndevices == 1 ? "" : "s");
 }
 
+uint64_t wt_counted_all(const struct wt_report *r)
+{
+	uint64_t n = 0;
+
+	for (int k = 0; k < WT_COUNT_COLLECTIVE; k++)
+		n += r->counts[k].counted;
+	return n;
+}
+
 static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 {
-	uint64_t kernels = 0, without = 0, counted = 0;
+	uint64_t kernels = 0, without = 0, counted = wt_counted_all(r);
 	size_t cut = 0;
 
 	for (size_t i = 0; i < r->tl->nprocesses; i++)
 		cut += r->tl->processes[i].level >= 0 && !r->tl->processes[i].ended;
 	wt_strbuf_adds(out, "coverage  ");
 	if (r->share >= 0) {
-		for (int k = 0; k < WT_COUNT_COLLECTIVE; k++)
-			counted += r->counts[k].counted;
-		wt_strbuf_addf(out, "%.4f %% of %" PRIu64 " counted operations have their record",
-			       100 * r->share, counted);
+		counted -= r->in_flight;
+		wt_strbuf_addf(out, "%.4f %% of %" PRIu64 " counted operations%s have their record",
+			       100 * r->share, counted, r->in_flight ? " that ended" : "");
 		if (r->missing || r->in_flight)
 			wt_strbuf_addf(out,
 				       "; %" PRIu64 " missing, %" PRIu64 " in flight at the end",
@@ -53,9 +63,10 @@ static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 			kernels += r->ledger->devices[d].kernels.count;
 			without += r->ledger->devices[d].kernels.without_launch;
 		}
-		wt_strbuf_adds(out, r->counted[WT_COUNT_LAUNCH]
-					    ? "calls counted, device activity not recorded"
-					    : "not known: the file counts nothing");
+		wt_strbuf_adds(out, !r->counted[WT_COUNT_LAUNCH]
+					    ? "not known: the file counts nothing"
+				    : counted ? "calls counted, device activity not recorded"
+					      : "nothing to record: no operation was launched");
 		if (without)
 			wt_strbuf_addf(out,
 				       "; %" PRIu64 " of %" PRIu64 " kernels have no launch record",
@@ -161,6 +172,79 @@ static void leaf_text(const struct wt_report *r, struct wt_strbuf *out, const ch
 		       wt_leaves[leaf].meaning);
 }
 
+/* Whole steps, of the time that the first lines are of: what is not in them is start-up, partial steps and the end. */
+static void steps_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	size_t n = wt_axes_whole_steps(r->axes);
+	int64_t ns = 0;
+
+	if (n < 2 || r->ledger->narrowed)
+		return;
+	for (size_t i = 0; i < r->axes->nsteps; i++)
+		if (!r->axes->steps[i].partial)
+			ns += r->axes->steps[i].end_ns - r->axes->steps[i].start_ns;
+	wt_strbuf_adds(out, "  of that ");
+	wt_text_span(out, ns);
+	wt_strbuf_addf(out,
+		       " are %zu whole steps, see below; the rest is start-up, partial steps and "
+		       "the end\n",
+		       n);
+}
+
+static void facts_text(const struct wt_report *r, const struct fact *facts, int n, int most,
+		       struct wt_strbuf *out)
+{
+	const struct wt_account *t = &r->total;
+	int64_t whole_ns = between_records_ns(r);
+	int printed = 0;
+
+	wt_strbuf_addf(out, "  mostly %s: of ", facts[most].what);
+	wt_text_span(out, whole_ns);
+	wt_strbuf_adds(out, " device time");
+	if (whole_ns < t->window_ns) {
+		wt_strbuf_adds(out, " between the first and the last record (");
+		wt_text_span(out, t->window_ns);
+		wt_strbuf_adds(out, " with what is outside)");
+	}
+	wt_strbuf_addc(out, ',');
+	for (int i = 0; i < n; i++) {
+		if (!facts[i].ns && i != most)
+			continue;
+		wt_strbuf_adds(out, printed++ ? ", " : " ");
+		wt_text_percent(out, facts[i].ns, whole_ns);
+		wt_strbuf_addf(out, " %s", facts[i].what);
+	}
+	wt_strbuf_addc(out, '\n');
+	steps_text(r, out);
+}
+
+/* What is more telling than any share: the job stands, or hardly used its devices. 1 = no advice follows. */
+static int standstill_text(const struct wt_report *r, struct wt_strbuf *out)
+{
+	int64_t used_ns = between_records_ns(r);
+
+	struct wt_strbuf text = {.n = 0};
+	int stands = r->progress && wt_text_standstill(r->progress, &text);
+
+	if (stands)
+		wt_strbuf_addf(out,
+			       "  it stood when recording ended: %s; see \"Where communication "
+			       "stands\"\n",
+			       wt_strbuf_text(&text));
+	wt_strbuf_release(&text);
+	if (stands)
+		return 1;
+	if (used_ns < r->total.window_ns / HARDLY) {
+		wt_strbuf_adds(out, "  hardly used: all records of the devices lie within ");
+		wt_text_span(out, used_ns);
+		wt_strbuf_adds(out, " of the ");
+		wt_text_span(out, r->total.window_ns);
+		wt_strbuf_adds(out, " recorded\n");
+		return 1;
+	}
+	return 0;
+}
+
 void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_account *t = &r->total;
@@ -172,38 +256,24 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 			       {"without records", wt_account_none_ns(t) - wt_account_idle_ns(t)}};
 	int64_t whole_ns = between_records_ns(r);
 	enum wt_leaf leaves[WT_LEAVES], use = WT_A1;
-	int n = opportunities(r, leaves), most = 0, n_facts = 0;
+	int n = opportunities(r, leaves), most = 0, stands;
+	int n_facts = (int)(sizeof(facts) / sizeof(facts[0]));
 
 	if (!t->window_ns)
 		return;
 	if (whole_ns < t->window_ns)
-		facts[sizeof(facts) / sizeof(facts[0]) - 1].ns -= t->leaves_ns[WT_E5];
-	for (int i = 1; i < (int)(sizeof(facts) / sizeof(facts[0])); i++)
+		facts[n_facts - 1].ns -= t->leaves_ns[WT_E5];
+	for (int i = 1; i < n_facts; i++)
 		if (facts[i].ns > facts[most].ns)
 			most = i;
 	for (int k = WT_A1; k <= WT_A6; k++)
 		if (t->leaves_ns[k] > t->leaves_ns[use])
 			use = k;
 	wt_text_heading(r, out, "What bounds the job");
-	wt_strbuf_addf(out, "  mostly %s: of ", facts[most].what);
-	wt_text_span(out, whole_ns);
-	wt_strbuf_adds(out, " device time");
-	if (whole_ns < t->window_ns) {
-		wt_strbuf_adds(out, " between the first and the last record (");
-		wt_text_span(out, t->window_ns);
-		wt_strbuf_adds(out, " with what is outside)");
-	}
-	wt_strbuf_addc(out, ',');
-	for (int i = 0; i < (int)(sizeof(facts) / sizeof(facts[0])); i++) {
-		if (!facts[i].ns && i != most)
-			continue;
-		wt_strbuf_adds(out, n_facts++ ? ", " : " ");
-		wt_text_percent(out, facts[i].ns, whole_ns);
-		wt_strbuf_addf(out, " %s", facts[i].what);
-	}
-	wt_strbuf_addc(out, '\n');
+	stands = standstill_text(r, out);
+	facts_text(r, facts, n_facts, most, out);
 	/* Of whole steps, "what to win first" says it better: start-up is not in them. */
-	if (wt_axes_whole_steps(r->axes) >= 2 && !r->ledger->narrowed)
+	if (stands || (wt_axes_whole_steps(r->axes) >= 2 && !r->ledger->narrowed))
 		return;
 	if (!most)
 		leaf_text(r, out, "largest use", use);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where communication stands, from dumps of a job that hangs: the ranks to suspect, the communicators whose ranks are
- * not equally far, and what was called differently. Nothing is printed where no input has such a state.
+ * Where communication stands, from dumps of a job that hangs, or from its traces: the ranks to suspect, the
+ * communicators whose ranks are not equally far, and what was called differently. Nothing is printed where no input has such a state.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -18,11 +18,28 @@ static const char *const whys[] = {
 	[WT_SUSPECT_CIRCLE] = "circle",
 };
 
-static const char *group_name(const struct wt_progress *p, uint32_t comm)
+/* As the framework calls it, else by its key, as in the section of the ranks. */
+static void group_name(const struct wt_progress *p, uint32_t comm, struct wt_strbuf *out)
 {
 	const char *name = wt_timeline_string(p->tl, p->comms[comm].group);
 
-	return name[0] ? name : "a group without a name";
+	if (name[0])
+		wt_text_name(out, name, 80);
+	else
+		wt_strbuf_addf(out, "communicator %08" PRIx32,
+			       (uint32_t)(p->comms[comm].comm >> 32));
+}
+
+static void group_json(const struct wt_progress *p, struct wt_jout *j, const char *key,
+		       uint32_t comm)
+{
+	struct wt_strbuf text = {.n = 0};
+	const char *name = wt_timeline_string(p->tl, p->comms[comm].group);
+
+	if (!name[0])
+		group_name(p, comm, &text);
+	wt_jout_string(j, key, name[0] ? name : wt_strbuf_text(&text));
+	wt_strbuf_release(&text);
 }
 
 /* ---- JSON ---- */
@@ -32,7 +49,7 @@ static void suspect_json(const struct wt_progress *p, struct wt_jout *j, const s
 	wt_jout_open(j, NULL, '{');
 	wt_jout_int(j, "rank", s->rank);
 	wt_jout_string(j, "why", whys[s->why]);
-	wt_jout_string(j, "communicator", group_name(p, s->comm));
+	group_json(p, j, "communicator", s->comm);
 	wt_jout_uint(j, "ranks", p->comms[s->comm].members);
 	wt_jout_count(j, "seq", s->seq);
 	wt_jout_uint(j, "waiting", s->waiting);
@@ -44,7 +61,7 @@ static void comm_json(const struct wt_progress *p, struct wt_jout *j, uint32_t i
 	const struct wt_progress_comm *c = &p->comms[i];
 
 	wt_jout_open(j, NULL, '{');
-	wt_jout_string(j, "name", group_name(p, i));
+	group_json(p, j, "name", i);
 	wt_jout_uint(j, "ranks", c->members);
 	wt_jout_uint(j, "dumps", c->dumps);
 	wt_jout_bool(j, "agrees", c->agrees);
@@ -96,7 +113,7 @@ void wt_progress_json(const struct wt_report *r, struct wt_jout *j)
 		const struct wt_mismatch *m = &p->mismatches[i];
 
 		wt_jout_open(j, NULL, '{');
-		wt_jout_string(j, "communicator", group_name(p, m->comm));
+		group_json(p, j, "communicator", m->comm);
 		wt_jout_uint(j, "seq", m->seq);
 		call_json(p, j, "a", m->a);
 		call_json(p, j, "b", m->b);
@@ -111,7 +128,7 @@ void wt_progress_json(const struct wt_report *r, struct wt_jout *j)
 static void suspect_text(const struct wt_progress *p, struct wt_strbuf *out,
 			 const struct wt_suspect *s)
 {
-	wt_strbuf_addf(out, "  rank %" PRId32 " ", s->rank);
+	wt_strbuf_addf(out, "rank %" PRId32 " ", s->rank);
 	switch (s->why) {
 	case WT_SUSPECT_NOT_FINISHED:
 		wt_strbuf_addf(
@@ -131,9 +148,29 @@ static void suspect_text(const struct wt_progress *p, struct wt_strbuf *out,
 		wt_strbuf_adds(out, "waits and is waited for: a circle");
 	}
 	wt_strbuf_adds(out, " on ");
-	wt_text_name(out, group_name(p, s->comm), 80);
-	wt_strbuf_addf(out, " (%" PRIu32 " ranks, %" PRIu32 " waiting)\n",
-		       p->comms[s->comm].members, s->waiting);
+	group_name(p, s->comm, out);
+	wt_strbuf_addf(out, " (%" PRIu32 " ranks, %" PRIu32 " waiting)", p->comms[s->comm].members,
+		       s->waiting);
+}
+
+int wt_text_standstill(const struct wt_progress *p, struct wt_strbuf *out)
+{
+	if (p->nsuspects) {
+		suspect_text(p, out, &p->suspects[0]);
+		return 1;
+	}
+	for (uint32_t i = 0; i < p->ncomms; i++) {
+		const struct wt_progress_comm *c = &p->comms[i];
+
+		if (c->p2p || !c->everywhere || c->most_finished != c->least_finished)
+			continue;
+		wt_strbuf_addf(out, "all of %" PRIu32 " ranks called #%" PRId64 " on ", c->members,
+			       c->least_finished + 1);
+		group_name(p, i, out);
+		wt_strbuf_adds(out, ", none has finished it");
+		return 1;
+	}
+	return 0;
 }
 
 static void comm_text(const struct wt_progress *p, struct wt_strbuf *out, uint32_t i)
@@ -141,7 +178,7 @@ static void comm_text(const struct wt_progress *p, struct wt_strbuf *out, uint32
 	const struct wt_progress_comm *c = &p->comms[i];
 
 	wt_strbuf_adds(out, "  ");
-	wt_text_name(out, group_name(p, i), 80);
+	group_name(p, i, out);
 	wt_strbuf_addf(out, " (%" PRIu32 " ranks", c->members);
 	if (c->dumps < c->members)
 		wt_strbuf_addf(out, ", %" PRIu32 " dumps", c->dumps);
@@ -162,7 +199,7 @@ static void mismatch_text(const struct wt_progress *p, struct wt_strbuf *out,
 	const struct wt_collective *a = &p->tl->collectives[m->a], *b = &p->tl->collectives[m->b];
 
 	wt_strbuf_adds(out, "  different calls: ");
-	wt_text_name(out, group_name(p, m->comm), 80);
+	group_name(p, m->comm, out);
 	wt_strbuf_addf(out, " #%" PRIu64 ": rank %d ", m->seq, p->tl->processes[a->process].rank);
 	wt_text_name(out, wt_timeline_string(p->tl, a->name), 60);
 	wt_strbuf_addf(out, " of %" PRIu64 ", rank %d ", a->count,
@@ -185,14 +222,17 @@ void wt_progress_text(const struct wt_report *r, struct wt_strbuf *out)
 	if (!p)
 		return;
 	wt_text_heading(r, out, "Where communication stands");
-	wt_strbuf_addf(out, "  dumps of %" PRIu32 " ranks", p->ranks);
+	wt_strbuf_addf(out, "  %s of %" PRIu32 " ranks", p->traces ? "traces" : "dumps", p->ranks);
 	for (size_t i = 0; i < p->nmissing && i < MAX_ROWS; i++)
 		wt_strbuf_addf(out, "%s%" PRId32, i ? ", " : "; none of rank ", p->missing[i]);
 	more(out, p->nmissing, MAX_ROWS);
 	wt_strbuf_addf(out, p->nsuspects ? "; suspect%s:\n" : "; no rank is behind others\n",
 		       p->nsuspects == 1 ? "" : "s");
-	for (size_t i = 0; i < p->nsuspects && i < MAX_ROWS; i++)
+	for (size_t i = 0; i < p->nsuspects && i < MAX_ROWS; i++) {
+		wt_strbuf_adds(out, "  ");
 		suspect_text(p, out, &p->suspects[i]);
+		wt_strbuf_addc(out, '\n');
+	}
 	more(out, p->nsuspects, MAX_ROWS);
 	for (size_t i = 0; i < p->nmismatches && i < MAX_ROWS; i++)
 		mismatch_text(p, out, &p->mismatches[i]);

@@ -23,10 +23,15 @@ void wt_text_seat(const struct wt_report *r, struct wt_strbuf *out, uint32_t sea
 {
 	const struct wt_seat *s = &r->ranks->seats[seat];
 
-	if (s->rank >= 0)
+	if (s->rank >= 0) {
 		wt_strbuf_addf(out, "rank %" PRId32, s->rank);
-	else
-		wt_strbuf_addf(out, "process %" PRId64, r->tl->processes[s->process].pid);
+		return;
+	}
+	if (s->device < r->tl->ndevices)
+		wt_strbuf_addf(out, "device %" PRId64, r->tl->devices[s->device].ordinal);
+	if (s->device >= r->tl->ndevices || r->tl->nprocesses > 1)
+		wt_strbuf_addf(out, "%sprocess %" PRId64, s->device < r->tl->ndevices ? " of " : "",
+			       r->tl->processes[s->process].pid);
 }
 
 static void comm_text(const struct wt_report *r, struct wt_strbuf *out,
@@ -159,7 +164,9 @@ static void culprit_text(const struct wt_report *r, struct wt_strbuf *out, const
 		wt_strbuf_addf(out, "%" PRIu32 " ranks", c->waiters);
 	wt_strbuf_adds(out, " waited on ");
 	wt_text_seat(r, out, b->culprit);
-	if (b->leaf < WT_LEAVES)
+	if (b->leaf == WT_E5)
+		wt_strbuf_adds(out, ", which had not begun");
+	else if (b->leaf < WT_LEAVES)
 		wt_strbuf_addf(out, " because of %s %s", wt_leaves[b->leaf].key,
 			       leaf_title(b->leaf));
 	else
@@ -410,9 +417,16 @@ static void clocks_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_close(j, ']');
 }
 
+/* Where ranks are not known the device tells who it was. */
 static void rank_json(const struct wt_report *r, struct wt_jout *j, const char *key, uint32_t seat)
 {
-	wt_jout_count(j, key, r->ranks->seats[seat].rank);
+	const struct wt_seat *s = &r->ranks->seats[seat];
+	char device[40];
+
+	snprintf(device, sizeof(device), "%s_device", key);
+	wt_jout_count(j, key, s->rank);
+	wt_jout_count(j, device,
+		      s->device < r->tl->ndevices ? r->tl->devices[s->device].ordinal : -1);
 }
 
 static void comm_key_json(struct wt_jout *j, const struct wt_rank_comm *c)

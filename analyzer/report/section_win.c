@@ -40,6 +40,7 @@ struct win {
 	struct tally by[BYS];
 	struct wt_account sum;
 	int64_t grades_ns[WT_LEAVES][WT_GRADES];
+	int64_t pageable_ns; /* of copies to the device (C2) */
 	uint32_t in_steps[WT_LEAVES];
 	uint32_t windows;     /* of all devices */
 	int steps;	      /* windows are whole steps */
@@ -115,6 +116,8 @@ static void add_slice(struct win *w, const struct wt_ledger_device *d, const str
 	int32_t range;
 
 	w->grades_ns[s->leaf][s->grade] += ns;
+	if (s->leaf == WT_C2 && s->op != UINT32_MAX && tl->ops[s->op].flags & WT_OP_PAGEABLE)
+		w->pageable_ns += ns;
 	if (s->leaf < WT_B1)
 		return;
 	if (s->op != UINT32_MAX)
@@ -218,7 +221,8 @@ static int win_build(struct win *w, const struct wt_report *r)
 {
 	w->r = r;
 	wt_model_rate(r, &w->tokens_s, &w->mfu);
-	w->steps = !r->ledger->narrowed && add_steps(w, 1) >= 2;
+	w->steps =
+		!r->ledger->narrowed && wt_axes_whole_steps(r->axes) >= 2 && add_steps(w, 1) >= 2;
 	if (w->steps)
 		add_steps(w, 0);
 	for (size_t d = 0; !w->steps && d < r->ledger->ndevices; d++)
@@ -287,7 +291,35 @@ static int64_t computed_ns(const struct win *w, int phase)
 	return ns;
 }
 
+/* A leaf's first remedy, where what lies in it does not say a better one. */
+static const char *remedy_of(const struct win *w, enum wt_leaf leaf)
+{
+	int64_t off_ns = 0, all_ns = 0;
+
+	if (leaf == WT_C2 && w->pageable_ns * 2 < w->sum.leaves_ns[leaf])
+		return "overlap the copies with computing, on a stream of their own";
+	if (leaf == WT_A2) {
+		for (size_t i = 0; i < w->r->nkernels; i++) {
+			off_ns += w->r->kernels[i].off_ns;
+			all_ns += w->r->kernels[i].limit_ns[WT_LIMIT_ALU];
+		}
+		if (off_ns * 2 > all_ns)
+			return "let matrix products run on the matrix pipe: bf16, fp16, fp8 or "
+			       "TF32";
+	}
+	return wt_leaves[leaf].remedy;
+}
+
 /* ---- JSON ---- */
+
+static void culprit_json(const struct win *w, uint32_t seat, struct wt_jout *j)
+{
+	const struct wt_seat *s = &w->r->ranks->seats[seat];
+
+	wt_jout_count(j, "rank", s->rank);
+	wt_jout_count(j, "device",
+		      s->device < w->r->tl->ndevices ? w->r->tl->devices[s->device].ordinal : -1);
+}
 
 static void culprits_json(const struct win *w, enum wt_leaf leaf, struct wt_jout *j)
 {
@@ -302,7 +334,7 @@ static void culprits_json(const struct win *w, enum wt_leaf leaf, struct wt_jout
 			continue;
 		n++;
 		wt_jout_open(j, NULL, '{');
-		wt_jout_count(j, "rank", w->r->ranks->seats[key / CAUSES].rank);
+		culprit_json(w, key / CAUSES, j);
 		wt_jout_string(j, "leaf",
 			       key % CAUSES < WT_LEAVES ? wt_leaves[key % CAUSES].key : NULL);
 		wt_jout_int(j, "ns", t->rows[i].ns);
@@ -358,7 +390,7 @@ void wt_opportunities_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "ns", ns);
 		wt_jout_share(j, "share", (double)ns / (double)w.sum.window_ns);
 		wt_jout_int(j, "grade", grade_of(&w, leaves[i]));
-		wt_jout_string(j, "do", wt_leaves[leaves[i]].remedy);
+		wt_jout_string(j, "do", remedy_of(&w, leaves[i]));
 		wt_jout_string(j, "of", w.steps ? "whole steps" : "records");
 		wt_jout_int(j, "of_ns", w.sum.window_ns);
 		if (most > 0)
@@ -416,7 +448,10 @@ static void devices_text(const struct win *w, enum wt_leaf leaf, struct wt_strbu
 	for (size_t i = 0; i < t->n && most == SIZE_MAX; i++)
 		if (t->rows[i].key >> 32 == leaf)
 			most = i;
-	if (most == SIZE_MAX || w->r->ledger->ndevices < 2)
+	/* Worth saying where it is more than an even share, by a fifth. */
+	if (most == SIZE_MAX || w->r->ledger->ndevices < 2 ||
+	    (double)t->rows[most].ns * (double)w->r->ledger->ndevices <
+		    1.2 * (double)w->sum.leaves_ns[leaf])
 		return;
 	wt_strbuf_adds(out, "     most on ");
 	wt_text_device(w->r, out, w->r->ledger->devices[(uint32_t)t->rows[most].key].device);
@@ -438,7 +473,9 @@ static void culprits_text(const struct win *w, enum wt_leaf leaf, struct wt_strb
 			continue;
 		wt_strbuf_adds(out, n++ ? ", " : "     for ");
 		wt_text_seat(w->r, out, key / CAUSES);
-		if (cause < WT_LEAVES)
+		if (cause == WT_E5)
+			wt_strbuf_adds(out, ": it had not begun (");
+		else if (cause < WT_LEAVES)
 			wt_strbuf_addf(out, ": %s %s (", wt_leaves[cause].key,
 				       wt_leaves[cause].title);
 		else
@@ -454,6 +491,7 @@ static void culprits_text(const struct win *w, enum wt_leaf leaf, struct wt_strb
 static void remedy_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf *out)
 {
 	const struct tally *t = &w->by[BY_CULPRIT];
+	const char *remedy = remedy_of(w, leaf);
 	size_t i = 0;
 
 	while (i < t->n && t->rows[i].key >> 32 != leaf)
@@ -475,8 +513,8 @@ static void remedy_text(const struct win *w, enum wt_leaf leaf, struct wt_strbuf
 			return;
 		}
 	}
-	if (*wt_leaves[leaf].remedy)
-		wt_strbuf_addf(out, "     try: %s\n", wt_leaves[leaf].remedy);
+	if (*remedy)
+		wt_strbuf_addf(out, "     try: %s\n", remedy);
 }
 
 static void loss_text(const struct win *w, int rank, enum wt_leaf leaf, struct wt_strbuf *out)
@@ -578,8 +616,7 @@ static void kernels_text(const struct win *w, struct wt_strbuf *out)
 	wt_strbuf_addf(out, "  what is left to gain lies in the kernels: %s %s, ",
 		       wt_leaves[use].key, wt_leaves[use].title);
 	wt_text_percent(out, w->sum.leaves_ns[use], w->sum.window_ns);
-	wt_strbuf_addf(out, " (%s); try: %s\n", wt_grade_name(grade_of(w, use)),
-		       wt_leaves[use].remedy);
+	wt_strbuf_addf(out, " (%s); try: %s\n", wt_grade_name(grade_of(w, use)), remedy_of(w, use));
 }
 
 void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)

@@ -319,6 +319,7 @@ struct wt_hole {
 	uint32_t stream;  /* UINT32_MAX = the whole device */
 	uint16_t device, process;
 	uint8_t paused; /* nothing is lost: collection was off, calls of this time are counted outside */
+	uint8_t in_flight; /* nothing is lost: the work had not finished when recording ended */
 };
 
 /* The completeness identity of warptap-trace.5, per process, context and kind. */

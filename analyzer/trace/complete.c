@@ -272,6 +272,7 @@ struct hole {
 	int64_t start_ns, done_ns; /* done: all of it was over by then, INT64_MAX = not known */
 	uint64_t n;
 	const struct wt_row *first;
+	int in_flight; /* all of it */
 };
 
 /* On which stream a row's work runs, as far as the file tells; stream 0 = only the device is known. */
@@ -293,12 +294,19 @@ static int place_of(const struct wt_trace *t, const struct wt_row *r, struct wt_
 static void close_hole(struct wt_trace *t, struct hole *h, int64_t end_ns)
 {
 	struct wt_place place;
-	struct wt_hole out = {.missing = h->n, .process = t->process};
+	struct wt_hole out = {
+		.missing = h->n, .process = t->process, .in_flight = h->in_flight != 0};
 
 	if (!h->open)
 		return;
 	h->open = 0;
 	out.start_ns = h->start_ns;
+	if (h->in_flight) {
+		/* Nothing is lost, so the device was idle until it was launched. */
+		int64_t launched_ns = wt_clockline_ns(&t->clock, h->first->start_tsc);
+
+		out.start_ns = launched_ns > out.start_ns ? launched_ns : out.start_ns;
+	}
 	out.end_ns = end_ns < h->done_ns ? end_ns : h->done_ns;
 	if (!place_of(t, h->first, &place) || out.end_ns <= out.start_ns)
 		return;
@@ -334,12 +342,16 @@ static void find_holes(struct completer *c)
 			close_hole(t, &h, start);
 		if (r->fate != WT_FATE_TIMED) {
 			if (!h.open) {
-				h = (struct hole){.open = 1, .done_ns = INT64_MAX, .first = r};
+				h = (struct hole){.open = 1,
+						  .done_ns = INT64_MAX,
+						  .first = r,
+						  .in_flight = 1};
 				h.start_ns = prev != INT64_MIN
 						     ? prev
 						     : wt_clockline_ns(&t->clock, r->start_tsc);
 			}
 			h.n++;
+			h.in_flight &= r->fate == WT_FATE_IN_FLIGHT;
 			done = done_at(c, r);
 			h.done_ns =
 				done == UINT64_MAX ? INT64_MAX : wt_clockline_ns(&t->clock, done);

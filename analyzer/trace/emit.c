@@ -318,6 +318,7 @@ static void emit_collectives(struct wt_trace *t, int32_t base, const struct wt_t
 					  .count = k->count,
 					  .dtype = k->dtype,
 					  .process = t->process,
+					  .flags = k->in_flight ? 0 : WT_COLL_COMPLETED,
 					  .rank = (uint32_t)t->rank};
 		uint32_t comm;
 		uint64_t bytes;
@@ -429,28 +430,34 @@ static int groups_find(const struct wt_trace *t, struct wt_trace_groups *g)
  * work launched when a group closes belongs to the group: to the first collective on the same stream, else to the
  * first.
  */
-static void assign_collectives(const struct wt_trace *t, const struct wt_trace_groups *g,
-			       int32_t *of_row)
+static uint32_t collective_of(const struct wt_trace *t, const struct wt_trace_groups *g, size_t row)
+{
+	const struct wt_row *r = &t->rows.p[row];
+	uint32_t p = r->parent, k;
+	int steps = 0;
+
+	while (p != WT_NO_INDEX && g->first[p] == WT_NO_INDEX && steps++ < 8)
+		p = t->rows.p[p].parent;
+	if (p == WT_NO_INDEX || g->first[p] == WT_NO_INDEX)
+		return WT_NO_INDEX;
+	k = g->first[p];
+	for (steps = 0; k != WT_NO_INDEX && steps < GROUP_STREAMS; k = g->next[k], steps++)
+		if (t->collectives.p[k].stream == r->stream && r->stream)
+			return k;
+	return g->first[p];
+}
+
+static void mark_in_flight(struct wt_trace *t, const struct wt_trace_groups *g)
 {
 	for (size_t i = 0; i < t->rows.n; i++) {
-		const struct wt_row *r = &t->rows.p[i];
-		uint32_t p = r->parent, k;
-		int steps = 0;
+		uint32_t k = t->rows.p[i].fate == WT_FATE_IN_FLIGHT ? collective_of(t, g, i)
+								    : WT_NO_INDEX;
 
-		while (p != WT_NO_INDEX && g->first[p] == WT_NO_INDEX && steps++ < 8)
-			p = t->rows.p[p].parent;
-		if (p == WT_NO_INDEX || g->first[p] == WT_NO_INDEX)
-			continue;
-		k = g->first[p];
-		of_row[i] = t->collectives.p[k].index;
-		for (steps = 0; k != WT_NO_INDEX && steps < GROUP_STREAMS;
-		     k = g->next[k], steps++) {
-			if (t->collectives.p[k].stream == r->stream && r->stream) {
-				of_row[i] = t->collectives.p[k].index;
-				break;
-			}
-		}
+		if (k != WT_NO_INDEX)
+			t->collectives.p[k].in_flight = 1;
 	}
+	for (size_t k = 0; k < t->collectives.n; k++)
+		t->collectives.p[k].in_flight |= t->collectives.p[g->lead[k]].in_flight;
 }
 
 /*
@@ -479,10 +486,15 @@ int wt_trace_emit(struct wt_trace *t)
 	err = err ? err : wt_trace_plans(t, &g);
 
 	if (!err && collective_of_row) {
-		memset(collective_of_row, 0xFF, (t->rows.n + 1) * sizeof(*collective_of_row));
 		base = emit_calls(t);
+		mark_in_flight(t, &g);
+		err = wt_trace_stand(t);
 		emit_collectives(t, base, &g);
-		assign_collectives(t, &g, collective_of_row);
+		for (size_t i = 0; i < t->rows.n; i++) {
+			uint32_t k = collective_of(t, &g, i);
+
+			collective_of_row[i] = k == WT_NO_INDEX ? -1 : t->collectives.p[k].index;
+		}
 		emit_records(t, base, collective_of_row, works);
 	}
 	groups_release(&g);

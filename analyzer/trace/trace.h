@@ -121,7 +121,8 @@ struct wt_coll_row {
 	uint64_t comm, seq, count, stream, thread, ring, call_seq, group;
 	uint32_t op, dtype, flags, row;
 	int32_t root_or_peer;
-	int32_t index; /* builder's */
+	int32_t index;	   /* builder's */
+	uint8_t in_flight; /* its work had not finished when the trace ended */
 	/* Of NCCL's plan for it and what its proxies and channels did (load_nccl.c). */
 	uint8_t planned, algorithm, protocol, channels, warps;
 	uint32_t proxies;
@@ -271,6 +272,7 @@ int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
 int wt_trace_complete(struct wt_trace *t);
 int wt_trace_emit(struct wt_trace *t);
+int wt_trace_stand(struct wt_trace *t); /* standing.c, called by emit.c */
 /* join.c: of name and shape of a launch, and of its shape; 0 if one is not known */
 uint64_t wt_trace_shape_signature(const struct wt_trace *t, uint64_t shape);
 uint64_t wt_trace_launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape);

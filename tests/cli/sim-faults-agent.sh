@@ -57,7 +57,15 @@ assert c["counted"]["launch"] == 80 and c["counted"]["collective"] == 40, c
 for d in r["devices"]:
     assert sum(d["leaves_ns"].values()) == d["window_ns"]
     assert d["kernels"]["count"] >= 39, d["kernels"]
+    # It has not finished: nothing is lost, and the device was not idle.
+    assert d["leaves_ns"]["E1"] == 0 and d["leaves_ns"]["E2"] > 1e9, d["leaves_ns"]
+(c,) = r["progress"]["communicators"]
+assert r["progress"]["ranks"] == 2 and not r["progress"]["suspects"], r["progress"]
+assert c["agrees"] and c["called_by_all"] == 1 and (c["most_called"], c["most_finished"]) == (20, 19), c
 P
+"$B/warptap" report -q "$tmp/hang" >"$tmp/hang.txt" || :
+grep -q 'it stood when recording ended: all of 2 ranks called #20 on .*, none has finished it' "$tmp/hang.txt" ||
+	fail "the report of a hang does not begin with it"
 
 oom='[device] memory = 750MiB\n'
 printf "$oom" >"$tmp/plain.ini"

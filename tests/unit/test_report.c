@@ -131,7 +131,7 @@ static void test_own_recording(void **state)
 	has(&json, "said by the reader");
 	has(&json, "no kernel was recognised as communication");
 	has(&text, "level     trace");
-	has(&text, "80.0000 % of 16 counted operations");
+	has(&text, "80.0000 % of 15 counted operations that ended");
 	has(&text, "= 1.000 % of the time recorded");
 	has(&text,
 	    "of 40.000 us device time between the first and the last record (100.000 us with what "
