@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
+
+#define NAME_ROOM	1024
 #define LATENCY_EFF	0.3
 #define CACHE_EFF	1.05
 #define TOO_FAST	1.05 /* of the peak rate */
@@ -108,11 +111,14 @@ const char *wt_evidence_name(enum wt_evidence e)
 
 static enum wt_dtype name_dtype(struct wt_bounds *b, uint32_t name)
 {
+	char plain[NAME_ROOM]; /* as the compiler writes them, float and double are an f and a d */
+
 	if (name >= b->nnames)
 		return WT_DTYPE_UNKNOWN;
 	if (!b->dtype_of[name])
 		b->dtype_of[name] =
-			(uint8_t)(1 + wt_dtype_of_name(wt_timeline_string(b->tl, name)));
+			(uint8_t)(1 + wt_dtype_of_name(wt_demangle(wt_timeline_string(b->tl, name),
+								   plain, sizeof(plain))));
 	return b->dtype_of[name] - 1;
 }
 

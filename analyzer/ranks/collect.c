@@ -53,6 +53,8 @@ static void add_kernels(struct wt_ranks *r, uint16_t *device_of)
 			continue;
 		if (!wt_part_timed(p) || op->start_ns < p->start_ns)
 			p->start_ns = op->start_ns;
+		else if (op->start_ns > p->end_ns) /* operations are in order */
+			p->gaps_ns += op->start_ns - p->end_ns;
 		if (p->end_ns <= op->end_ns)
 			p->end_ns = op->end_ns;
 	}

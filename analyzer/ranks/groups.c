@@ -122,15 +122,15 @@ static void add_part(struct wt_rank_comm *c, const struct wt_part *p)
 	c->ops++;
 	c->why[p->why]++;
 	c->matched += !p->why;
-	c->total_ns += p->end_ns - p->start_ns;
+	c->total_ns += wt_part_busy_ns(p);
 	if (p->why || !wt_part_timed(p))
 		return;
 	c->wait_ns += p->wait_ns;
-	c->transfer_ns += p->end_ns - p->start_ns - p->wait_ns;
+	c->transfer_ns += wt_part_busy_ns(p) - p->wait_ns;
 	if (p->ideal_ns < 0)
 		return;
 	c->ideal_ns += p->ideal_ns;
-	c->referred_ns += p->end_ns - p->start_ns - p->wait_ns;
+	c->referred_ns += wt_part_busy_ns(p) - p->wait_ns;
 }
 
 /* Skews and imbalance of the instances of one kind of match; instances of a communicator lie together. */

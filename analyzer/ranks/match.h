@@ -43,6 +43,7 @@ extern const char *const wt_unmatched_texts[WT_UNMATCHED_REASONS];
 struct wt_part {
 	/* Filled by the caller. Times are the seat's own; start = end where no kernel has usable ones. */
 	int64_t start_ns, end_ns;
+	int64_t gaps_ns;   /* between its kernels, where a group made several */
 	uint64_t key, num; /* communicator (0 = not known) and the number there */
 	uint64_t bytes;
 	uint32_t seat, nranks, dtype; /* nranks 0 = not known */
@@ -59,6 +60,13 @@ struct wt_part {
 	int64_t exposed_ns; /* of the wait, in the ledger's window; filled by cut.c */
 	int64_t peer_ns; /* sends, receives: the latest start on the other sides, own clock; INT64_MIN = not known */
 };
+/* How long its kernels ran: waiting is at the front of that, the rest is transfer. */
+static inline int64_t wt_part_busy_ns(const struct wt_part *p)
+{
+	int64_t ns = p->end_ns - p->start_ns - p->gaps_ns;
+
+	return ns > p->wait_ns ? ns : p->wait_ns;
+}
 
 struct wt_instance {
 	uint32_t first, n; /* into wt_matches.order */

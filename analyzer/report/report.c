@@ -222,7 +222,7 @@ static void add_part(struct wt_coll_row *row, const struct wt_part *p)
 	if (p->why || p->end_ns <= p->start_ns)
 		return;
 	row->wait_ns += p->wait_ns;
-	row->transfer_ns += p->end_ns - p->start_ns - p->wait_ns;
+	row->transfer_ns += wt_part_busy_ns(p) - p->wait_ns;
 }
 
 /* Collectives by their records; kernels of communication families that belong to none, by their names. */

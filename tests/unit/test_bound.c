@@ -159,6 +159,13 @@ static void test_what_is_not_known(void **state)
 		  50000);
 	assert_int_equal(v.dtype, WT_DTYPE_UNKNOWN);
 	assert_int_equal(v.limit, WT_LIMIT_TENSOR);
+	/* Templates' formats are letters in a name as the compiler writes it. */
+	v = judge(H100,
+		  "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_15CUDAFunctor_"
+		  "addIfEESt5arrayIPcLm3EELb0EEE"
+		  "viT0_T1_",
+		  NULL, 50000);
+	assert_true(v.dtype_by_name && v.dtype == WT_DTYPE_FP32);
 	v = judge(H100, "my_very_own_thing", NULL, 50000);
 	assert_int_equal(v.limit, WT_LIMIT_UNKNOWN);
 	assert_int_equal(v.grade, 3);

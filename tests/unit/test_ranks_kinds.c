@@ -327,6 +327,31 @@ static void test_chain_of_three(void **state)
 	finish(&x);
 }
 
+/* Two kernels of one operation: the time between them is neither waiting nor transfer. */
+static void test_gap_inside(void **state)
+{
+	struct scene s;
+	struct result x;
+	const struct wt_rank_comm *c;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective k = like(4, 1, 2, WT_COLL_ALL_REDUCE);
+		int32_t index;
+
+		k.process = s.process[r];
+		index = wt_builder_collective(s.b, &k);
+		op(&s, r, 20, (10 + r) * MS, 15 * MS, ALLREDUCE, index);
+		op(&s, r, 20, 16 * MS, 20 * MS, ALLREDUCE, index);
+	}
+	x = end(&s);
+	c = &x.r->comms[0];
+	assert_int_equal(c->wait_ns, MS);
+	assert_int_equal(c->transfer_ns, 2 * (4 + 4) * MS);
+	finish(&x);
+}
+
 /* Rank 1 has no record before it comes to the root's operation: its beginning is the reason. */
 static void test_late_start(void **state)
 {
@@ -350,12 +375,19 @@ static void test_late_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_early_root),
-		cmocka_unit_test(test_two_streams),	cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_chain_of_three),	cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
+		cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree),
+		cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),
+		cmocka_unit_test(test_early_root),
+		cmocka_unit_test(test_two_streams),
+		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_chain_of_three),
+		cmocka_unit_test(test_gap_inside),
+		cmocka_unit_test(test_buffered_send),
+		cmocka_unit_test(test_pipeline_skewed),
+		cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
