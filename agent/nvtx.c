@@ -139,15 +139,13 @@ static const void *register_text(const void *domain, const char *text)
 	return names + at;
 }
 
-/* A domain that is NULL is one without a tool: XLA asks, and annotates nothing in it. */
+/*
+ * A domain that is NULL is one without a tool. XLA asks: where its own has none, its annotations go to its own profiler
+ * (jax.profiler) alone, else to NVTX alone. So it gets one only if somebody wants that.
+ */
 static const void *create(const char *name)
 {
-	return register_text(NULL, name);
-}
-
-static const void *create_wide(const void *name)
-{
-	return register_text(NULL, NULL);
+	return wt_config.xla && name && !strcmp(name, "TSL") ? register_text(NULL, name) : NULL;
 }
 
 struct row {
@@ -160,8 +158,8 @@ static const struct row core[] = {
 	{8, FN(push_event)},  {9, FN(push_text)},  {10, FN(push_wide)}, {11, FN(pop)},
 };
 static const struct row core2[] = {
-	{2, FN(start_in)},	 {3, FN(end_in)},  {4, FN(push_in)},	  {5, FN(pop_in)},
-	{10, FN(register_text)}, {12, FN(create)}, {13, FN(create_wide)},
+	{2, FN(start_in)}, {3, FN(end_in)},	    {4, FN(push_in)},
+	{5, FN(pop_in)},   {10, FN(register_text)}, {12, FN(create)},
 };
 
 static void attach(const struct nvtx_callbacks *c, int module, const struct row *rows, size_t n)

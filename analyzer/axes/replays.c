@@ -100,8 +100,8 @@ static int collect(const struct wt_axes *a, const struct wt_launches *l, int pro
 	if (!f->replays || !f->graphs)
 		return -WT_E_NOMEM;
 	for (size_t i = 0; !err && i < l->n;) {
-		uint64_t key;
-		int64_t ns;
+		uint64_t key = 0;
+		int64_t ns = 0;
 		size_t next;
 		uint32_t *slot;
 		int isnew;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What XLA says of its launches in ranges (NVTX): the module that runs, XlaModule:#hlo_module=M,program_id=N#, and inside
+ * What XLA says of its launches in ranges (NVTX): the module that runs, XlaModule:#hlo_module=M,program_id=N#, and in it
  * the instruction at hand, Thunk:#name=PATH,hlo_op=I#. A graph is launched under an instruction of its own,
  * command_buffer; but its nodes were added under theirs, so the path of a node is that of the instruction which its
  * kernel is named after (dots as underscores), wherever in a run of the same program it was said.

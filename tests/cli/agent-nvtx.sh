@@ -11,6 +11,7 @@ rc=0; LD_LIBRARY_PATH=$build/simgpu/lib "$build/tests/cli/agent_nvtx" || rc=$?
 [ "$rc" = 1 ] || { echo "FAIL: without a tool NVTX does nothing, both ids are 0: exit $rc"; exit 1; }
 run() { env "${@:2}" "$build/warptap" run --sim h100 -o "$dir/$1" -- "$build/tests/cli/agent_nvtx"; }
 run on A=1
+run xla WARPTAP_XLA=1
 unset NVTX_INJECTION64_PATH
 if run off WARPTAP_NVTX=0; then echo "FAIL: ids given out though it is off"; exit 1; fi
 if run other NVTX_INJECTION64_PATH=/no/such/tool.so; then echo "FAIL: another tool's place was taken"; exit 1; fi

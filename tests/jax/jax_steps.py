@@ -3,7 +3,9 @@
 """Steps of a JAX job: by the truth all but the first run the same kernels, and the report finds as many steps as were
 made, with the operations and within the times that the job itself took down.
 
-usage: jax_steps.py TRUTH STEPS_FILE REPORT.json graph|launch      how the job launches: a graph a step, or kernel by kernel
+usage: jax_steps.py TRUTH STEPS_FILE REPORT.json graph|launch SOURCE
+
+How the job launches: a graph a step, or kernel by kernel; and how the report is to know steps.
 """
 import collections
 import json
@@ -13,7 +15,7 @@ import sys
 def main():
     with open(sys.argv[2]) as f:
         spans = [tuple(map(int, line.split())) for line in f]
-    report, how = json.load(open(sys.argv[3])), sys.argv[4]
+    report, how, source = json.load(open(sys.argv[3])), sys.argv[4], sys.argv[5]
     kernels = [collections.Counter() for _ in spans]
     launches = [set() for _ in spans]
     ops, nodes = [], 0
@@ -23,7 +25,8 @@ def main():
             row = dict(zip(names, line.rstrip("\n").split("\t")))
             if row.get("row") != "op":
                 continue
-            ops.append((int(row["submit_ns"]), int(row["end_ns"]), row["kind"] == "kernel"))
+            ops.append((int(row["submit_ns"]), int(row["end_ns"]), int(row["graph"]) > 0,
+                        row["kind"] == "kernel"))
             if row["kind"] != "kernel":
                 continue
             nodes += int(row["graph"]) > 0
@@ -42,23 +45,30 @@ def main():
         assert all(len(x) == a_step for x in launches[1:]), launches[1:]
         assert counted["graph_launch"] == 0 and nodes == 0, (counted, nodes)
     whole = [s for s in report["steps"] if not s["partial"]]
-    assert whole and all(s["source"] == "program" for s in whole), report["steps"]
+    assert whole and all(s["source"] == source for s in whole), report["steps"]
     # Start-up and the first step, which waits for the compiler, are partial; so is the last.
-    assert len(whole) == len(spans) - 2, (len(whole), len(spans))
-    # A step lasts until all is done that was launched before the program runs again.
-    begins = [min(s for s, _, kernel in ops if kernel and a <= s < b) for a, b in spans] + [1 << 63]
-    want = [max(end for submit, end, _ in ops if a <= submit < b) for a, b in zip(begins, begins[1:])]
+    assert len(whole) >= len(spans) - 2, (len(whole), len(spans))
+    if source != "period":
+        windows(spans, ops, how, whole)
+    if source == "program":
+        # Every kernel's module is known, by the path of its instruction where XLA said it.
+        assert report["modules"]["unknown_ns"] == 0, report["modules"]["unknown_ns"]
+        paths = [m["path"] for m in report["modules"]["paths"]]
+        assert all(p.startswith(("jit_", "jit(")) for p in paths), paths
+        phases = {p["phase"]: p["kernels"] for p in report["phases"]}
+        if how == "launch":
+            assert min(phases["forward"], phases["backward"]) >= len(spans) * 10, phases
+
+
+def windows(spans, ops, how, whole):
+    """A step lasts until all is done that was launched before its graph or program runs again."""
+    begins = [min(s for s, _, graph, kernel in ops if (graph if how == "graph" else kernel) and a <= s < b)
+              for a, b in spans] + [1 << 63]
+    want = [max(op[1] for op in ops if a <= op[0] < b) for a, b in zip(begins, begins[1:])]
     got = [(s["window_ns"], s["end_ns"]) for s in whole]
     assert got == [(b - a, b) for a, b in zip(want, want[1:-1])], (got, want)
     for n in range(1, len(spans) - 1):  # between what the job took down
         assert spans[n][0] < want[n] < spans[n + 1][1], n
-    # Every kernel's module is known, by the path of its instruction where XLA said it.
-    modules = report["modules"]
-    assert modules["unknown_ns"] == 0, modules["unknown_ns"]
-    assert all("jit_" in m["path"] or "jit(" in m["path"] for m in modules["paths"]), modules["paths"]
-    phases = {p["phase"]: p["kernels"] for p in report["phases"]}
-    if how == "launch":
-        assert phases["forward"] >= len(spans) * 10 and phases["backward"] >= len(spans) * 10, phases
 
 
 main()

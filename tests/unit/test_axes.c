@@ -410,7 +410,7 @@ static void program_run(struct scene *s)
 	said(s, "XlaModule:#prefix=args[0],hlo_module=jit_step,program_id=9#", from_ns);
 }
 
-/* Two programs a step; the larger one decides, and the step begins with the smaller one, which always goes before it. */
+/* Two programs a step; the larger decides; the step begins with the smaller one, which always goes before it. */
 static void test_programs(void **state)
 {
 	struct scene s;
