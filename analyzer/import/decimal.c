@@ -106,7 +106,7 @@ static int scale_fast(const char *s, size_t n, int scale, int64_t *ret)
 	uint64_t v = 0;
 	size_t i = 0, decimals;
 
-	if (n > 19 || scale != 3)
+	if (n > 20 || scale != 3)
 		return 0;
 	while (i < n && is_digit(s[i]))
 		v = v * 10 + (uint64_t)(s[i++] - '0');

@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#define WT_DECIMAL_IS_LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 /*
  * [-+]digits[.digits][e[-+]digits] times 10^scale, rounded to an integer: the first digit cut off decides, 5 and above
@@ -19,6 +22,64 @@ int wt_decimal_scaled(const char *s, size_t n, int scale, int64_t *ret);
 static inline int wt_decimal_us_to_ns(const char *s, size_t n, int64_t *ret_ns)
 {
 	return wt_decimal_scaled(s, n, 3, ret_ns);
+}
+
+/* The value of eight digits, of which the first is the lowest byte; -1: not all are digits. */
+static inline int64_t wt_decimal_eight(uint64_t w)
+{
+	const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0);
+
+	if (((w & high) | (((w + UINT64_C(0x0606060606060606)) & high) >> 4)) !=
+	    UINT64_C(0x3333333333333333))
+		return -1;
+	w -= UINT64_C(0x3030303030303030);
+	w = w * 10 + (w >> 8);
+	w = ((w & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+	     ((w >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
+	    32;
+	return (int64_t)(w & 0xffffffffu);
+}
+
+/*
+ * The same from text that goes on: behind the number, if it is a plain one (no sign, no exponent, no leading zeros)
+ * that fits and something other than a zero byte follows; else NULL. Looks eight bytes ahead.
+ */
+static inline const char *wt_decimal_us_take(const char *s, int64_t *ret_ns)
+{
+	const char *p = s;
+	uint64_t v = 0, w;
+	int64_t eight;
+
+	for (int i = 0; i < 2; i++) {
+		memcpy(&w, p, sizeof(w));
+		eight = WT_DECIMAL_IS_LITTLE ? wt_decimal_eight(w) : -1;
+		if (eight < 0)
+			break;
+		v = v * 100000000 + (uint64_t)eight;
+		p += 8;
+	}
+	while ((unsigned char)(*p - '0') < 10 && p - s < 17)
+		v = v * 10 + (uint64_t)(*p++ - '0');
+	if (p == s || p - s > 16 || (*s == '0' && p - s > 1) || v >= INT64_MAX / 1000)
+		return NULL;
+	v *= 1000;
+	if (*p == '.') {
+		static const uint16_t weights[] = {100, 10, 1};
+		int i = 0;
+
+		for (p++; (unsigned char)(*p - '0') < 10; p++, i++) {
+			unsigned digit = (unsigned char)(*p - '0');
+
+			if (i < 3)
+				v += digit * weights[i];
+			else if (i == 3)
+				v += digit >= 5;
+		}
+		if (!i)
+			return NULL;
+	}
+	*ret_ns = (int64_t)v;
+	return !*p || (*p | 0x20) == 'e' ? NULL : p;
 }
 
 /* An id or count: digits only, up to 2^64 - 1; a negative one wraps as it did when it was printed signed. */

@@ -242,8 +242,8 @@ static int judge(struct wt_kineto *k, int rc, struct wt_diag *diag)
 	return err == WT_E_TRUNCATED || err == WT_E_IO ? -WT_E_TRUNCATED : -WT_E_CORRUPT;
 }
 
-int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, size_t window_bytes,
-		   struct wt_diag *diag)
+static int read_file(struct wt_source *src, struct wt_builder *b, uint32_t input,
+		     size_t window_bytes, int plainly, struct wt_diag *diag)
 {
 	struct wt_kineto *k = calloc(1, sizeof(*k));
 	int rc = -WT_E_NOMEM, late;
@@ -261,6 +261,8 @@ int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, 
 	if (k->ps) {
 		if (wt_builder_keeps_asides(b))
 			wt_kineto_parser_keep_asides(k->ps);
+		if (plainly)
+			wt_kineto_parser_plain(k->ps);
 		rc = read_top(k);
 		late = complete(k);
 		rc = judge(k, late ? late : rc, diag);
@@ -278,6 +280,18 @@ int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, 
 	free(k->names);
 	free(k);
 	return rc;
+}
+
+int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, size_t window_bytes,
+		   struct wt_diag *diag)
+{
+	return read_file(src, b, input, window_bytes, 0, diag);
+}
+
+int wt_kineto_read_plainly(struct wt_source *src, struct wt_builder *b, uint32_t input,
+			   size_t window_bytes, struct wt_diag *diag)
+{
+	return read_file(src, b, input, window_bytes, 1, diag);
 }
 
 static int read_kineto(struct wt_source *src, struct wt_builder *b, uint32_t input,

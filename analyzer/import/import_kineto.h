@@ -12,5 +12,8 @@ extern const struct wt_importer wt_importer_kineto;
 /* As wt_importer_kineto.read; window_bytes 0 = the usual size. */
 int wt_kineto_read(struct wt_source *src, struct wt_builder *b, uint32_t input, size_t window_bytes,
 		   struct wt_diag *diag);
+/* The same without kineto_layout.h: nothing but time may differ. */
+int wt_kineto_read_plainly(struct wt_source *src, struct wt_builder *b, uint32_t input,
+			   size_t window_bytes, struct wt_diag *diag);
 
 #endif

@@ -55,8 +55,11 @@ int wt_json_number(struct wt_json *js, struct wt_json_text *ret);
 int wt_json_scalar(struct wt_json *js, struct wt_json_text *ret);
 /* Skips the next value, nested to any depth. */
 int wt_json_skip(struct wt_json *js);
-/* After a value inside an object: skips all that is left of that object, its closing brace included. */
-int wt_json_skip_rest(struct wt_json *js);
+/*
+ * After a value inside an object: skips all that is left of that object, its closing brace included; and, if more than
+ * one is asked for (at most 32), of the objects around it.
+ */
+int wt_json_skip_rest(struct wt_json *js, unsigned objects);
 /* After the outermost value: 0 if nothing but white space and a sound end of the source follow. */
 int wt_json_finish(struct wt_json *js);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scanner's inside, shared by json_scan.c (strict, fast) and json_lenient.c (what a second reading of a bad value
- * may let pass) alone.
+ * The scanner's inside, shared by its own files (json_*.c) and by kineto_layout.c, which reads ahead of it.
+ *
+ * The window always ends in WT_JSON_PAD_BYTES zero bytes. NUL is no part of any JSON token, so the inner loops test for
+ * the bytes they want and never for the end: whoever meets a NUL asks for more text.
  */
 #ifndef WT_JSON_SCAN_IMPL_H
 #define WT_JSON_SCAN_IMPL_H
@@ -11,6 +13,8 @@
 
 /* A marked value that turns out to be bad can be read again if the fault lies at most this far behind the mark. */
 #define WT_JSON_MARK_BYTES (1u << 20)
+
+#define WT_JSON_PAD_BYTES 64u
 
 /* What a string is: decides what may follow its closing quote. */
 enum wt_json_where { WT_JSON_IN_ARRAY, WT_JSON_IN_OBJECT, WT_JSON_IN_KEY };
@@ -53,6 +57,25 @@ struct wt_json {
  * with it. 1, or 0 when there is no more or it failed (js->error).
  */
 int wt_json_more(struct wt_json *js, const uint8_t **from, const uint8_t **at);
+
+/* What a value starts with: enum wt_json_kind; 0: no value. */
+extern const uint8_t wt_json_value_kind[256];
+
+/* The error at `at`: returns js->error, which is the first one's. */
+int wt_json_fail(struct wt_json *js, enum wt_err err, const uint8_t *at, const char *what);
+/* The same where something else than `what` stands at `at`: damage, or the end of a text that ends too early. */
+int wt_json_unexpected(struct wt_json *js, const uint8_t *at, const char *what);
+/* The first byte that is no white space, for the case that there is some. */
+const uint8_t *wt_json_space_slow(struct wt_json *js, const uint8_t *p);
+/*
+ * The closing quote of a string whose text starts at p; NULL on error. *from is where to keep from (the text's start
+ * if it is wanted), or NULL to keep nothing. *ret_escaped is set if there is an escape. `where` matters to a lenient
+ * reading only.
+ */
+const uint8_t *wt_json_string_end(struct wt_json *js, const uint8_t **from, const uint8_t *p,
+				  int *ret_escaped, enum wt_json_where where);
+/* Behind the number at *from, which stays in the window; NULL on error. */
+const uint8_t *wt_json_number_slow(struct wt_json *js, const uint8_t **from);
 
 /* One thing that a strict reading refuses is let pass. */
 static inline void wt_json_repaired(struct wt_json *js)

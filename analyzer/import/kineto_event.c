@@ -15,41 +15,20 @@
 #include "base/map.h"
 #include "base/strtab.h"
 #include "import/decimal.h"
+#include "import/kineto_event_impl.h"
+#include "import/kineto_layout.h"
 #include "import/kineto_work.h"
 #include "proto/wt_err.h"
 
 #define COUNT(a_)   (sizeof(a_) / sizeof(*(a_)))
-#define SLOTS	    128u
 #define STEP_PREFIX "ProfilerStep#"
-
-enum field_kind {
-	F_U64,
-	F_U32,
-	F_VEC3,
-	F_OBJECT_NAME, /* args.name of metadata events */
-	F_COPY_KIND,
-	F_COLLECTIVE,
-	F_DTYPE,
-	F_GROUP,       /* part of what names a process group */
-	F_GROUP_DESC,  /* that, and kept as text: what the framework calls it */
-	F_GROUP_RANKS, /* that, and kept as text */
-	F_DIMS,	       /* of operators: lists of sizes, types, values, one an input */
-	F_TYPES,
-	F_CONCRETE,
-};
-struct field {
-	const char *key;
-	uint8_t n, kind;
-	uint16_t offset;
-	uint16_t flag;
-};
 
 #define FIELD(key_, kind_, member_, flag_)                                                         \
 	{                                                                                          \
-		key_, sizeof(key_) - 1, F_##kind_, offsetof(struct wt_kineto_event, member_),      \
-			flag_                                                                      \
+		key_, sizeof(key_) - 1, WT_KINETO_F_##kind_,                                       \
+			offsetof(struct wt_kineto_event, member_), flag_                           \
 	}
-static const struct field fields[] = {
+static const struct wt_kineto_field fields[] = {
 	FIELD("device", U64, device, WT_KINETO_HAS_DEVICE),
 	FIELD("stream", U64, stream, WT_KINETO_HAS_STREAM),
 	FIELD("correlation", U64, correlation, 0),
@@ -86,18 +65,10 @@ static const struct field fields[] = {
 };
 #undef FIELD
 
-struct wt_kineto_parser {
-	struct wt_json *js;
-	struct wt_json_text texts[2]; /* name, args.name: registered with the scanner */
-	struct wt_kineto_event ev;
-	uint64_t seen;
-	int keeps_asides;
-	uint8_t slots[SLOTS]; /* hash of a key -> field + 1 */
-};
-
 static unsigned key_slot(const char *s, size_t n)
 {
-	return ((unsigned)n * 31 + (unsigned char)s[0] + (unsigned char)s[n - 1] * 7u) % SLOTS;
+	return ((unsigned)n * 31 + (unsigned char)s[0] + (unsigned char)s[n - 1] * 7u) %
+	       WT_KINETO_SLOTS;
 }
 
 struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js)
@@ -107,11 +78,16 @@ struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js)
 	if (!ps)
 		return NULL;
 	ps->js = js;
+	ps->layout = wt_kineto_layout_new();
+	if (!ps->layout) {
+		free(ps);
+		return NULL;
+	}
 	for (size_t i = 0; i < COUNT(fields); i++) {
 		unsigned at = key_slot(fields[i].key, fields[i].n);
 
 		while (ps->slots[at])
-			at = (at + 1) % SLOTS;
+			at = (at + 1) % WT_KINETO_SLOTS;
 		ps->slots[at] = (uint8_t)(i + 1);
 	}
 	wt_json_keep(js, ps->texts, COUNT(ps->texts));
@@ -152,7 +128,15 @@ int wt_kineto_is_aside(const struct wt_kineto_event *ev)
 
 void wt_kineto_parser_free(struct wt_kineto_parser *ps)
 {
+	if (ps)
+		wt_kineto_layout_free(ps->layout);
 	free(ps);
+}
+
+void wt_kineto_parser_plain(struct wt_kineto_parser *ps)
+{
+	wt_kineto_layout_free(ps->layout);
+	ps->layout = NULL;
 }
 
 uint64_t wt_kineto_seen(const struct wt_kineto_parser *ps)
@@ -165,12 +149,13 @@ int wt_kineto_has_phase(const struct wt_kineto_parser *ps)
 	return ps->ev.ph && ps->ev.ph != '?';
 }
 
-static const struct field *find_field(const struct wt_kineto_parser *ps, struct wt_json_text key)
+const struct wt_kineto_field *wt_kineto_find_field(const struct wt_kineto_parser *ps,
+						   struct wt_json_text key)
 {
 	if (!key.n)
 		return NULL;
-	for (unsigned at = key_slot(key.s, key.n); ps->slots[at]; at = (at + 1) % SLOTS) {
-		const struct field *f = &fields[ps->slots[at] - 1];
+	for (unsigned at = key_slot(key.s, key.n); ps->slots[at]; at = (at + 1) % WT_KINETO_SLOTS) {
+		const struct wt_kineto_field *f = &fields[ps->slots[at] - 1];
 
 		if (f->n == key.n && !memcmp(f->key, key.s, key.n))
 			return f;
@@ -281,7 +266,7 @@ static uint8_t element_type(struct wt_json_text t)
 }
 
 /* The lists of an operator, an item an input; those beyond the fourth matter for their truth alone. */
-static int read_inputs(struct wt_kineto_parser *ps, const struct field *f)
+static int read_inputs(struct wt_kineto_parser *ps, const struct wt_kineto_field *f)
 {
 	struct wt_kineto_event *ev = &ps->ev;
 	struct wt_json_text t;
@@ -294,14 +279,14 @@ static int read_inputs(struct wt_kineto_parser *ps, const struct field *f)
 	if (rc)
 		return rc;
 	for (; (rc = wt_json_item(ps->js)) > 0; i++) {
-		if (f->kind == F_DIMS) {
+		if (f->kind == WT_KINETO_F_DIMS) {
 			rc = i < WT_KINETO_TENSORS ? read_dims(ps->js, &ev->in[i])
 						   : wt_json_skip(ps->js);
 		} else {
 			rc = string(ps->js, &t);
-			if (rc > 0 && f->kind == F_TYPES && i < WT_KINETO_TENSORS)
+			if (rc > 0 && f->kind == WT_KINETO_F_TYPES && i < WT_KINETO_TENSORS)
 				ev->in[i].dtype = element_type(t);
-			if (rc > 0 && f->kind == F_CONCRETE && i < 32 &&
+			if (rc > 0 && f->kind == WT_KINETO_F_CONCRETE && i < 32 &&
 			    (text_is(&t, "True") || text_is(&t, "1")))
 				ev->yes |= 1u << i;
 		}
@@ -312,53 +297,54 @@ static int read_inputs(struct wt_kineto_parser *ps, const struct field *f)
 	return rc;
 }
 
-static void set_text(struct wt_kineto_parser *ps, const struct field *f, struct wt_json_text t)
+static void set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *f,
+		     struct wt_json_text t)
 {
 	struct wt_kineto_event *ev = &ps->ev;
 	uint8_t pageable = 0;
 
 	switch (f->kind) {
-	case F_OBJECT_NAME:
+	case WT_KINETO_F_OBJECT_NAME:
 		ps->texts[1] = t;
 		break;
-	case F_COPY_KIND:
+	case WT_KINETO_F_COPY_KIND:
 		ev->copy_kind = wt_kineto_copy_kind(t.s, t.n, &pageable);
 		break;
-	case F_COLLECTIVE:
+	case WT_KINETO_F_COLLECTIVE:
 		ev->coll_op = wt_kineto_collective(t.s, t.n);
 		ev->flags |= f->flag;
 		t.n = t.n < sizeof(ev->coll_name) ? t.n : sizeof(ev->coll_name) - 1;
 		memcpy(ev->coll_name, t.s, t.n);
 		ev->coll_name[t.n] = '\0';
 		break;
-	case F_DTYPE:
+	case WT_KINETO_F_DTYPE:
 		ev->dtype = wt_kineto_dtype(t.s, t.n, &ev->dtype_bytes);
 		break;
-	default: /* F_GROUP*; a sum, because the three come in any order; the key says which is which */
+	default: /* WT_KINETO_F_GROUP*; a sum, because the three come in any order; the key says which is which */
 		ev->comm += wt_hash_bytes(t.s, t.n, wt_hash_bytes(f->key, f->n, 0));
-		if (f->kind == F_GROUP_DESC && t.n < sizeof(ev->group_desc)) {
+		if (f->kind == WT_KINETO_F_GROUP_DESC && t.n < sizeof(ev->group_desc)) {
 			memcpy(ev->group_desc, t.s, t.n);
 			ev->group_desc[t.n] = '\0';
 		}
-		if (f->kind == F_GROUP_RANKS && t.n < sizeof(ev->group_ranks)) {
+		if (f->kind == WT_KINETO_F_GROUP_RANKS && t.n < sizeof(ev->group_ranks)) {
 			memcpy(ev->group_ranks, t.s, t.n);
 			ev->group_ranks[t.n] = '\0';
 		}
 	}
 }
 
-static int read_field(struct wt_kineto_parser *ps, const struct field *f)
+int wt_kineto_read_field(struct wt_kineto_parser *ps, const struct wt_kineto_field *f)
 {
 	char *at = (char *)&ps->ev + f->offset;
 	struct wt_json_text t;
 	uint64_t v;
 	int rc;
 
-	if (f->kind == F_VEC3)
+	if (f->kind == WT_KINETO_F_VEC3)
 		return read_vec3(ps->js, (uint32_t *)at);
-	if (f->kind >= F_DIMS)
+	if (f->kind >= WT_KINETO_F_DIMS)
 		return read_inputs(ps, f);
-	if (f->kind > F_VEC3) {
+	if (f->kind > WT_KINETO_F_VEC3) {
 		rc = string(ps->js, &t);
 		if (rc > 0)
 			set_text(ps, f, t);
@@ -367,7 +353,7 @@ static int read_field(struct wt_kineto_parser *ps, const struct field *f)
 	rc = wt_kineto_integer(ps->js, &v);
 	if (rc <= 0)
 		return rc;
-	if (f->kind == F_U64)
+	if (f->kind == WT_KINETO_F_U64)
 		memcpy(at, &v, sizeof(v));
 	else if (v <= UINT32_MAX)
 		*(uint32_t *)at = (uint32_t)v;
@@ -375,24 +361,30 @@ static int read_field(struct wt_kineto_parser *ps, const struct field *f)
 	return 0;
 }
 
-static int read_args(struct wt_kineto_parser *ps)
+/* The rest of an object of arguments. */
+static int read_arguments(struct wt_kineto_parser *ps)
 {
 	struct wt_json_text key;
+	int rc;
+
+	while ((rc = wt_json_key(ps->js, &key)) > 0) {
+		const struct wt_kineto_field *f = wt_kineto_find_field(ps, key);
+
+		rc = f ? wt_kineto_read_field(ps, f) : wt_json_skip(ps->js);
+		if (rc < 0)
+			return rc;
+	}
+	return rc;
+}
+
+static int read_args(struct wt_kineto_parser *ps)
+{
 	int rc = wt_json_peek(ps->js);
 
 	if (rc != WT_JSON_OBJECT)
 		return rc < 0 ? rc : wt_json_skip(ps->js);
 	rc = wt_json_enter_object(ps->js);
-	if (rc)
-		return rc;
-	while ((rc = wt_json_key(ps->js, &key)) > 0) {
-		const struct field *f = find_field(ps, key);
-
-		rc = f ? read_field(ps, f) : wt_json_skip(ps->js);
-		if (rc < 0)
-			return rc;
-	}
-	return rc;
+	return rc ? rc : read_arguments(ps);
 }
 
 static int read_time(struct wt_kineto_parser *ps, int64_t *ret_ns, uint32_t flag)
@@ -451,8 +443,7 @@ int wt_kineto_is_told(const struct wt_json_text *name)
 	return 0;
 }
 
-/* 1 if what has been read so far says that nobody wants this event. */
-static int unwanted(const struct wt_kineto_parser *ps)
+int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 {
 	const struct wt_kineto_event *ev = &ps->ev;
 
@@ -469,8 +460,19 @@ static int unwanted(const struct wt_kineto_parser *ps)
 	       !wt_kineto_is_told(&ps->texts[0]) && !wt_kineto_is_shaped(&ps->texts[0]);
 }
 
-/* One key of an event: 0, 1 after a word that can make the event unwanted, or an error. */
-static int read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
+int wt_kineto_wants_args(const struct wt_kineto_parser *ps)
+{
+	switch (ps->keeps_asides ? WT_KINETO_UNSEEN : ps->ev.cat) {
+	case WT_KINETO_RANGE:
+		return 0;
+	case WT_KINETO_OPERATOR:
+		return ps->texts[0].s && wt_kineto_is_shaped(&ps->texts[0]);
+	default:
+		return 1;
+	}
+}
+
+int wt_kineto_read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
 {
 	struct wt_kineto_event *ev = &ps->ev;
 	struct wt_json_text t;
@@ -505,19 +507,53 @@ static int read_key(struct wt_kineto_parser *ps, struct wt_json_text key)
 		return read_id(ps, &ev->pid, WT_KINETO_HAS_PID);
 	if (IS("tid"))
 		return read_id(ps, &ev->tid, 0);
-	if (IS("args") &&
-	    (ps->keeps_asides || (ev->cat != WT_KINETO_RANGE && ev->cat != WT_KINETO_OPERATOR) ||
-	     (ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s &&
-	      wt_kineto_is_shaped(&ps->texts[0]))))
+	if (IS("args") && wt_kineto_wants_args(ps))
 		return read_args(ps);
 #undef IS
 	return wt_json_skip(ps->js);
 }
 
+/* What the layout did not foresee of an event: all of it, as a rule nothing. */
+static int read_rest(struct wt_kineto_parser *ps)
+{
+	struct wt_json_text key;
+	int rc = 0;
+
+	if (ps->unwanted)
+		return wt_json_skip_rest(ps->js, ps->open);
+	if (!ps->open)
+		rc = wt_json_enter_object(ps->js);
+	else if (ps->open == 2)
+		rc = ps->wants_args ? read_arguments(ps) : wt_json_skip_rest(ps->js, 1);
+	if (rc < 0)
+		return rc;
+	while ((rc = wt_json_key(ps->js, &key)) > 0) {
+		rc = wt_kineto_read_key(ps, key);
+		if (rc < 0)
+			return rc;
+		if (rc && wt_kineto_unwanted(ps)) {
+			ps->unwanted = 1;
+			return wt_json_skip_rest(ps->js, 1);
+		}
+	}
+	return rc;
+}
+
+static int read_object(struct wt_kineto_parser *ps)
+{
+	int rc = ps->layout ? wt_kineto_layout_read(ps) : 0;
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = read_rest(ps);
+	if (!rc && ps->layout)
+		wt_kineto_layout_learn(ps);
+	return rc;
+}
+
 int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret)
 {
 	struct wt_kineto_event *ev = &ps->ev;
-	struct wt_json_text key;
 	int rc = wt_json_peek(ps->js);
 
 	if (rc != WT_JSON_OBJECT)
@@ -526,17 +562,11 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	/* The two long texts at the end need no clearing. */
 	memset(ev, 0, offsetof(struct wt_kineto_event, coll_name));
 	ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
-	rc = wt_json_enter_object(ps->js);
-	if (rc)
+	ps->open = ps->unwanted = 0;
+	rc = read_object(ps);
+	if (ps->unwanted) {
+		ps->seen++;
 		return rc;
-	while ((rc = wt_json_key(ps->js, &key)) > 0) {
-		rc = read_key(ps, key);
-		if (rc < 0)
-			return rc;
-		if (rc && unwanted(ps)) {
-			ps->seen++;
-			return wt_json_skip_rest(ps->js);
-		}
 	}
 	ps->seen += (ev->flags & WT_KINETO_IS_EVENT) != 0;
 	if (rc < 0 || !ev->ph)

@@ -66,6 +66,8 @@ struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js);
 void wt_kineto_parser_keep_asides(struct wt_kineto_parser *ps);
 /* 1 for an event that is neither work nor a call, but that some tool takes for device time (struct wt_aside). */
 int wt_kineto_is_aside(const struct wt_kineto_event *ev);
+/* From now on reads each event as if it were the first of its kind: what comes out is the same, slowly. For tests. */
+void wt_kineto_parser_plain(struct wt_kineto_parser *ps);
 void wt_kineto_parser_free(struct wt_kineto_parser *ps);
 /*
  * Reads the event that comes next: 1 and an event to deliver (valid until the next call), 0 if it is of no interest,

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the event reader, shared by kineto_event.c and kineto_layout.c alone. */
+#ifndef WT_KINETO_EVENT_IMPL_H
+#define WT_KINETO_EVENT_IMPL_H
+
+#include "import/kineto_event.h"
+
+#define WT_KINETO_SLOTS 128u
+
+enum wt_kineto_field_kind {
+	WT_KINETO_F_U64,
+	WT_KINETO_F_U32,
+	WT_KINETO_F_VEC3,
+	WT_KINETO_F_OBJECT_NAME, /* args.name of metadata events */
+	WT_KINETO_F_COPY_KIND,
+	WT_KINETO_F_COLLECTIVE,
+	WT_KINETO_F_DTYPE,
+	WT_KINETO_F_GROUP,	 /* part of what names a process group */
+	WT_KINETO_F_GROUP_DESC,	 /* that, and kept as text: what the framework calls it */
+	WT_KINETO_F_GROUP_RANKS, /* that, and kept as text */
+	WT_KINETO_F_DIMS,	 /* of operators: lists of sizes, types, values, one an input */
+	WT_KINETO_F_TYPES,
+	WT_KINETO_F_CONCRETE,
+};
+struct wt_kineto_field {
+	const char *key;
+	uint8_t n, kind;
+	uint16_t offset;
+	uint16_t flag;
+};
+
+struct wt_kineto_layout;
+
+struct wt_kineto_parser {
+	struct wt_json *js;
+	struct wt_json_text texts[2]; /* name, args.name: registered with the scanner */
+	struct wt_kineto_event ev;
+	uint64_t seen;
+	int keeps_asides;
+	uint8_t slots[WT_KINETO_SLOTS];	 /* hash of a key -> field + 1 */
+	struct wt_kineto_layout *layout; /* NULL: not wanted */
+	/* The event at hand. */
+	uint8_t open;	    /* objects: 0 = not begun, 1, 2 = in its arguments */
+	uint8_t unwanted;   /* what is left of it is skipped */
+	uint8_t wants_args; /* in its arguments: they are read, not skipped */
+};
+
+/* The field of that name; NULL: none. */
+const struct wt_kineto_field *wt_kineto_find_field(const struct wt_kineto_parser *ps,
+						   struct wt_json_text key);
+/* Its value comes next: not negative, or an error. */
+int wt_kineto_read_field(struct wt_kineto_parser *ps, const struct wt_kineto_field *f);
+/* The value of a key of an event: 0, 1 after a word that can make the event unwanted, or an error. */
+int wt_kineto_read_key(struct wt_kineto_parser *ps, struct wt_json_text key);
+/* 1 if what has been read so far says that nobody wants this event. */
+int wt_kineto_unwanted(const struct wt_kineto_parser *ps);
+/* 1 if what has been read so far does not say that nobody wants its arguments. */
+int wt_kineto_wants_args(const struct wt_kineto_parser *ps);
+
+#endif

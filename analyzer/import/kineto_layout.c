@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See kineto_layout.h. A step's text goes from behind the value before it up to its own value; ph and cat, which say
+ * what an event is, are part of the text. An event's end is a step without a value. Steps that can follow the same one
+ * are a list, the one met last in front.
+ */
+#include "import/kineto_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/region.h"
+#include "import/decimal.h"
+#include "import/json_inline.h"
+#include "import/kineto_event_impl.h"
+
+/* Bounds of what a file can make us remember, and of what looking costs. */
+#define MAX_STEPS    512
+#define MAX_LEARNED  4096 /* events */
+#define MAX_EVENT    8192 /* bytes */
+#define MAX_TEXT     512
+#define MAX_BRANCHES 16
+
+enum value { V_END, V_SKIP, V_NAME, V_TS, V_DUR, V_PID, V_TID, V_U64, V_U32, V_FIELD };
+
+struct step {
+	struct step *next;  /* what can follow */
+	struct step *other; /* what can come instead */
+	const uint8_t *text;
+	const struct wt_kineto_field *field; /* of V_U64, V_U32, V_FIELD */
+	struct wt_json_text key;
+	uint16_t n;
+	uint8_t value;
+	uint8_t depth;	/* of the value */
+	uint8_t enters; /* arguments begin in the text */
+	uint8_t says;	/* ph or cat is in the text */
+	uint8_t has_cat, cat;
+	char ph; /* 0 = not in the text */
+};
+
+struct wt_kineto_layout {
+	struct step *first;
+	struct wt_region texts;
+	unsigned nsteps, learned;
+	struct step steps[MAX_STEPS];
+};
+
+struct wt_kineto_layout *wt_kineto_layout_new(void)
+{
+	return calloc(1, sizeof(struct wt_kineto_layout));
+}
+
+void wt_kineto_layout_free(struct wt_kineto_layout *l)
+{
+	if (!l)
+		return;
+	wt_region_release(&l->texts);
+	free(l);
+}
+
+/* ---- reading ---- */
+
+/* 1 if the text at p is the step's. The window's zero bytes end every comparison, and the text is padded. */
+static inline __attribute__((always_inline)) int is_here(const struct step *s, const uint8_t *p)
+{
+	size_t n = s->n;
+#ifdef __SSE2__
+	const uint8_t *t = s->text;
+
+	for (;; t += 16, p += 16, n -= 16) {
+		__m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)t),
+					      _mm_loadu_si128((const __m128i *)p));
+		unsigned other = ~(unsigned)_mm_movemask_epi8(same) & 0xffffu;
+
+		if (n <= 16)
+			return !(other & ((1u << n) - 1));
+		if (other)
+			return 0;
+	}
+#else
+	return !strncmp((const char *)p, (const char *)s->text, n);
+#endif
+}
+
+/* The step of the list whose text stands at p, now in front; NULL: none. */
+static inline __attribute__((always_inline)) struct step *find(struct step **list, const uint8_t *p)
+{
+	struct step *s = *list, **from;
+
+	if (s && is_here(s, p))
+		return s;
+	if (!s)
+		return NULL;
+	for (from = &s->other; (s = *from); from = &s->other) {
+		if (!is_here(s, p))
+			continue;
+		*from = s->other;
+		s->other = *list;
+		*list = s;
+		return s;
+	}
+	return NULL;
+}
+
+/* Behind the plain string or number at p, skipped; NULL: it is something else. */
+static inline const uint8_t *skip_plain(const uint8_t *p)
+{
+	int sound;
+
+	if (*p == '"') {
+		p = wt_json_plain_end(p + 1);
+		return *p == '"' ? p + 1 : NULL;
+	}
+	p = wt_json_number_end(p, &sound);
+	return sound && *p ? p : NULL;
+}
+
+/* Behind the count or id at p; NULL: it is not that plain. */
+static inline const uint8_t *take_u64(const uint8_t *p, uint64_t *ret)
+{
+	const uint8_t *from = p;
+	uint64_t v = 0;
+
+	while (wt_json_is_digit(*p))
+		v = v * 10 + (uint64_t)(*p++ - '0');
+	if (p == from || p - from > 18 || (*from == '0' && p - from > 1))
+		return NULL;
+	*ret = v;
+	return !*p || *p == '.' || (*p | 0x20) == 'e' ? NULL : p;
+}
+
+static inline const uint8_t *take_time(struct wt_kineto_event *ev, const uint8_t *p, int64_t *ret,
+				       uint32_t flag)
+{
+	p = (const uint8_t *)wt_decimal_us_take((const char *)p, ret);
+	if (p)
+		ev->flags |= flag;
+	return p;
+}
+
+static inline const uint8_t *take_id(struct wt_kineto_event *ev, const uint8_t *p, int64_t *ret,
+				     uint32_t flag)
+{
+	uint64_t v;
+
+	p = take_u64(p, &v);
+	if (!p)
+		return NULL;
+	*ret = (int64_t)v;
+	ev->flags |= flag;
+	return p;
+}
+
+static inline const uint8_t *take_number(struct wt_kineto_event *ev, const struct step *s,
+					 const uint8_t *p)
+{
+	char *at = (char *)ev + s->field->offset;
+	uint64_t v;
+
+	p = take_u64(p, &v);
+	if (!p)
+		return NULL;
+	if (s->value == V_U64)
+		memcpy(at, &v, sizeof(v));
+	else if (v <= UINT32_MAX)
+		*(uint32_t *)at = (uint32_t)v;
+	ev->flags |= s->field->flag;
+	return p;
+}
+
+/* Behind the plain value at p, taken as the step says; NULL: it is not plain, and nothing was taken. */
+static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step *s,
+				  const uint8_t *p)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	const uint8_t *from = p;
+
+	switch (s->value) {
+	case V_NAME:
+		if (*p != '"')
+			return NULL;
+		p = wt_json_plain_end(p + 1);
+		if (*p != '"')
+			return NULL;
+		ps->texts[0] =
+			(struct wt_json_text){(const char *)from + 1, (size_t)(p - from - 1)};
+		return p + 1;
+	case V_TS:
+		return take_time(ev, p, &ev->ts_ns, WT_KINETO_HAS_TS);
+	case V_DUR:
+		return take_time(ev, p, &ev->dur_ns, WT_KINETO_HAS_DUR);
+	case V_PID:
+		return take_id(ev, p, &ev->pid, WT_KINETO_HAS_PID);
+	case V_TID:
+		return take_id(ev, p, &ev->tid, 0);
+	case V_U64:
+	case V_U32:
+		return take_number(ev, s, p);
+	case V_FIELD:
+		return NULL;
+	default:
+		return skip_plain(p);
+	}
+}
+
+/* The same for a value that is not plain, by the ordinary reader. */
+static int take_slowly(struct wt_kineto_parser *ps, const struct step *s, int skips,
+		       const uint8_t **p)
+{
+	struct wt_json *js = ps->js;
+	int rc;
+
+	js->p = *p;
+	js->first = 0;
+	js->in_object = 1;
+	if (skips || s->value == V_SKIP)
+		rc = wt_json_skip(js);
+	else if (s->field)
+		rc = wt_kineto_read_field(ps, s->field);
+	else
+		rc = wt_kineto_read_key(ps, s->key);
+	*p = js->p;
+	return rc;
+}
+
+/* What a step's text says of the event. */
+static inline void heed(struct wt_kineto_parser *ps, const struct step *s)
+{
+	if (s->says) {
+		ps->ev.flags |= WT_KINETO_IS_EVENT;
+		ps->ev.ph = s->ph ? s->ph : ps->ev.ph;
+		ps->ev.cat = s->has_cat ? s->cat : ps->ev.cat;
+		ps->unwanted |= wt_kineto_unwanted(ps);
+	}
+	if (s->enters)
+		ps->wants_args = (uint8_t)wt_kineto_wants_args(ps);
+}
+
+int wt_kineto_layout_read(struct wt_kineto_parser *ps)
+{
+	struct step **list = &ps->layout->first, *s;
+	const uint8_t *p = ps->js->p, *q;
+	int skips, rc;
+
+	if (ps->js->lenient)
+		return 0;
+	while ((s = find(list, p))) {
+		heed(ps, s);
+		p += s->n;
+		if (s->value == V_END) {
+			ps->js->p = p;
+			ps->js->first = 0;
+			return 1;
+		}
+		skips = ps->unwanted || (s->depth == 2 && !ps->wants_args);
+		q = skips ? skip_plain(p) : take(ps, s, p);
+		if (q) {
+			p = q;
+		} else {
+			rc = take_slowly(ps, s, skips, &p);
+			if (rc < 0)
+				return rc;
+		}
+		ps->open = s->depth;
+		if (s->value == V_NAME && !ps->unwanted)
+			ps->unwanted = (uint8_t)wt_kineto_unwanted(ps);
+		list = &s->next;
+	}
+	if (ps->open) {
+		ps->js->p = p;
+		ps->js->first = 0;
+	}
+	return 0;
+}
+
+/* ---- learning: the text is known to be sound ---- */
+
+struct walk {
+	struct wt_kineto_parser *ps;
+	struct step **list;
+	const uint8_t *p, *end;
+	const uint8_t *from; /* of the step's text */
+	struct step step;    /* the one that is being put together */
+};
+
+static const uint8_t *past_space(const uint8_t *p)
+{
+	while (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t')
+		p++;
+	return p;
+}
+
+static const uint8_t *past_string(const uint8_t *p, const uint8_t *end)
+{
+	for (p++; p < end && *p != '"'; p++)
+		p += *p == '\\';
+	return p + 1;
+}
+
+static const uint8_t *past_value(const uint8_t *p, const uint8_t *end)
+{
+	unsigned depth = 0;
+
+	do {
+		if (*p == '"') {
+			p = past_string(p, end);
+			continue;
+		}
+		depth += *p == '{' || *p == '[';
+		depth -= *p == '}' || *p == ']';
+		p++;
+	} while (p < end && (depth || !memchr(" \t\r\n,}]", *p, 7)));
+	return p;
+}
+
+/* Puts the step at hand, whose text ends at `to`, into the tree. 0, or -1 if it does not fit. */
+static int add(struct walk *w, const uint8_t *to, enum value value, uint8_t depth)
+{
+	struct wt_kineto_layout *l = w->ps->layout;
+	size_t n = (size_t)(to - w->from);
+	unsigned branches = 0;
+	struct step *s;
+	char text[MAX_TEXT + 16] = "";
+
+	if (n > MAX_TEXT)
+		return -1;
+	for (s = *w->list; s; s = s->other, branches++)
+		if (s->n == n && !memcmp(s->text, w->from, n))
+			break;
+	if (!s) {
+		if (branches == MAX_BRANCHES || l->nsteps == MAX_STEPS)
+			return -1;
+		memcpy(text, w->from, n);
+		s = &l->steps[l->nsteps];
+		*s = w->step;
+		s->text = (const uint8_t *)wt_region_copy(&l->texts, text, n + 16);
+		if (!s->text)
+			return -1;
+		l->nsteps++;
+		if (s->key.s)
+			s->key.s = (const char *)s->text + (s->key.s - (const char *)w->from);
+		s->n = (uint16_t)n;
+		s->value = (uint8_t)value;
+		s->depth = depth;
+		s->other = *w->list;
+		*w->list = s;
+	}
+	w->list = &s->next;
+	w->step = (struct step){NULL};
+	return 0;
+}
+
+static int is_key(const struct wt_json_text *key, const char *word)
+{
+	return key->n == strlen(word) && !memcmp(key->s, word, key->n);
+}
+
+/* ph and cat, whose values stay in the text: 1; 0: another key; -1: they are not what they should be. */
+static int add_word(struct walk *w, const struct wt_json_text *key, const uint8_t *v)
+{
+	int is_ph = is_key(key, "ph");
+	const uint8_t *q = v + 1;
+
+	if (!is_ph && !is_key(key, "cat"))
+		return 0;
+	if (*v != '"')
+		return -1;
+	q = wt_json_plain_end(q);
+	if (*q != '"')
+		return -1;
+	w->step.says = 1;
+	if (is_ph) {
+		w->step.ph = q - v == 2 ? (char)v[1] : '?';
+	} else {
+		w->step.cat = (uint8_t)wt_kineto_category((const char *)v + 1, (size_t)(q - v - 1));
+		w->step.has_cat = 1;
+	}
+	w->p = q + 1;
+	return 1;
+}
+
+static enum value value_of(struct walk *w, const struct wt_json_text *key, uint8_t depth)
+{
+	static const struct {
+		const char *key;
+		uint8_t value;
+	} known[] = {
+		{"name", V_NAME}, {"ts", V_TS}, {"dur", V_DUR}, {"pid", V_PID}, {"tid", V_TID}};
+
+	w->step.key = *key;
+	if (depth == 2) {
+		w->step.field = wt_kineto_find_field(w->ps, *key);
+		if (!w->step.field)
+			return V_SKIP;
+		return w->step.field->kind == WT_KINETO_F_U64	? V_U64
+		       : w->step.field->kind == WT_KINETO_F_U32 ? V_U32
+								: V_FIELD;
+	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (is_key(key, known[i].key))
+			return (enum value)known[i].value;
+	return V_SKIP;
+}
+
+/* The key at w->p, with its value, in an object of that depth. *depth becomes 2 where arguments begin. */
+static int learn_key(struct walk *w, uint8_t *depth)
+{
+	struct wt_json_text key = {(const char *)w->p + 1, 0};
+	const uint8_t *v = wt_json_plain_end(w->p + 1);
+	int rc;
+
+	if (*w->p != '"' || *v != '"')
+		return -1;
+	key.n = (size_t)(v - w->p - 1);
+	v = past_space(past_space(v + 1) + 1); /* the colon */
+	rc = *depth == 1 ? add_word(w, &key, v) : 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
+	if (*depth == 1 && is_key(&key, "args")) {
+		/* Nothing else than an object; and one: a second would be another event's. */
+		if (*v != '{' || w->step.enters)
+			return -1;
+		w->step.enters = 1;
+		*depth = 2;
+		w->p = v + 1;
+		return 0;
+	}
+	if (add(w, v, value_of(w, &key, *depth), *depth))
+		return -1;
+	w->p = w->from = past_value(v, w->end);
+	return 0;
+}
+
+void wt_kineto_layout_learn(struct wt_kineto_parser *ps)
+{
+	struct wt_json *js = ps->js;
+	struct walk w = {.ps = ps, .list = &ps->layout->first, .p = js->mark, .end = js->p};
+	uint8_t depth = 1;
+
+	if (!js->mark || js->lenient || js->p - js->mark > MAX_EVENT || *js->mark != '{' ||
+	    ps->layout->learned == MAX_LEARNED)
+		return;
+	ps->layout->learned++;
+	w.from = w.p++;
+	for (;;) {
+		w.p = past_space(w.p);
+		if (*w.p == ',') {
+			w.p++;
+		} else if (*w.p == '}') {
+			w.p++;
+			if (!--depth) {
+				add(&w, w.p, V_END, 0);
+				return;
+			}
+		} else if (learn_key(&w, &depth)) {
+			return;
+		}
+	}
+}
