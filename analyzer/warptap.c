@@ -74,6 +74,9 @@ int main(int argc, char **argv)
 
 	/* Large blocks go back to the system when freed: glibc would keep those below the largest it ever freed. */
 	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	/* Small ones are kept: asking for the same pages again and again costs more than what is done with them. */
+	mallopt(M_TOP_PAD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
 	if (argc < 2) {
 		usage(stderr);
 		return WT_EXIT_USAGE;

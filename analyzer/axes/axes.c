@@ -50,10 +50,18 @@ static int is_role(const struct wt_family_row *row, const char *role)
 	return row && !strcmp(row->role, role);
 }
 
-static int is_matrix(const struct wt_family_row *row)
+/* The row is the one of the operation's name. */
+static int is_matrix(const struct wt_axes *a, const struct wt_op *op,
+		     const struct wt_family_row *row)
 {
-	return row && (is_role(row, "gemm") || is_role(row, "attention") ||
-		       strcasestr(row->family, "gemm") || strcasestr(row->family, "attention"));
+	uint8_t *told = &a->told[wt_timeline_work_name(a->ledger->tl, op)];
+
+	if (!(*told & WT_TOLD_ROW) && row &&
+	    (is_role(row, "gemm") || is_role(row, "attention") || strcasestr(row->family, "gemm") ||
+	     strcasestr(row->family, "attention")))
+		*told |= WT_TOLD_MATRIX;
+	*told |= WT_TOLD_ROW;
+	return *told & WT_TOLD_MATRIX;
 }
 
 static void fill_launch(const struct wt_axes *a, uint32_t i, struct wt_launch *ret)
@@ -74,7 +82,7 @@ static void fill_launch(const struct wt_axes *a, uint32_t i, struct wt_launch *r
 		.kernel = compute && !(op->flags & WT_OP_GRAPH_NODE),
 		.later = (op->flags & WT_OP_GRAPH_NODE) != 0,
 	};
-	ret->matrix = compute && is_matrix(row);
+	ret->matrix = compute && is_matrix(a, op, row);
 	ret->update = compute && is_role(row, "optimizer");
 	ret->anchor = ret->update && is_anchor(name);
 }
@@ -251,7 +259,8 @@ static int build(struct wt_axes *a)
 	a->phase = calloc(tl->nops + 1, 1);
 	a->phase_grade = calloc(tl->nops + 1, 1);
 	a->texts = wt_strings_new();
-	if (err || !a->phase || !a->phase_grade || !a->texts)
+	a->told = calloc(wt_timeline_nstrings(tl) + 1, 1);
+	if (err || !a->phase || !a->phase_grade || !a->texts || !a->told)
 		return -WT_E_NOMEM;
 	err = wt_xla_init(a);
 	err = err ? err : each_process(a);
@@ -288,6 +297,7 @@ void wt_axes_free(struct wt_axes *a)
 	wt_xla_free(a);
 	free(a->phase);
 	free(a->phase_grade);
+	free(a->told);
 	free(a->steps);
 	free(a->modules);
 	free(a);

@@ -24,6 +24,14 @@ struct wt_launches {		/* of one process */
 	uint8_t anchors; /* any row is one */
 };
 
+/* Of wt_axes.told. */
+enum {
+	WT_TOLD_ROW = 1,      /* the next one is known */
+	WT_TOLD_MATRIX = 2,   /* a kernel of that name is a matrix product or attention */
+	WT_TOLD_WORDS = 4,    /* the next one is known */
+	WT_TOLD_BACKWARD = 8, /* the name says backward */
+};
+
 /* The n operations of one process that have a launch. 0 or -WT_E_NOMEM; rows are the caller's to free. */
 int wt_launches_of(const struct wt_axes *a, uint16_t process, const uint32_t *ops, size_t n,
 		   struct wt_launches *ret);

@@ -192,13 +192,22 @@ static void by_path(struct wt_axes *a, const struct wt_launch *r)
 		}
 }
 
+static int says_backward(struct wt_axes *a, uint32_t id)
+{
+	const char *name = wt_timeline_string(a->ledger->tl, id);
+
+	if (!(a->told[id] & WT_TOLD_WORDS) &&
+	    (strcasestr(name, "backward") || strcasestr(name, "bwd") || strcasestr(name, "bprop")))
+		a->told[id] |= WT_TOLD_BACKWARD;
+	a->told[id] |= WT_TOLD_WORDS;
+	return a->told[id] & WT_TOLD_BACKWARD;
+}
+
 static void by_name(struct wt_axes *a, const struct wt_launch *r)
 {
-	const struct wt_timeline *tl = a->ledger->tl;
-	const char *name = wt_timeline_string(tl, tl->ops[r->op].name);
+	const struct wt_op *op = &a->ledger->tl->ops[r->op];
 
-	if (tl->ops[r->op].kind == WT_OP_KERNEL &&
-	    (strcasestr(name, "backward") || strcasestr(name, "bwd") || strcasestr(name, "bprop")))
+	if (op->kind == WT_OP_KERNEL && says_backward(a, op->name))
 		set(a, r->op, WT_PHASE_BACKWARD, 1);
 }
 

@@ -190,9 +190,10 @@ static int by_model(struct wt_bounds *b, const struct wt_op *op, struct wt_verdi
  * TF32 is a format of its own, and kernels that take floats to the tensor cores carry "tensorop". Attention's names
  * give the format of its inputs alone.
  */
-static int on_matrix_pipe(const struct wt_family_row *row, const char *name, enum wt_dtype t)
+static int on_matrix_pipe(struct wt_bounds *b, const struct wt_family_row *row, uint32_t id,
+			  const char *name, enum wt_dtype t)
 {
-	return wt_family_is_matrix(row, name) &&
+	return row && wt_family_is_matrix_of(b->families, id, name) &&
 	       (t != WT_DTYPE_FP32 || !strcmp(row->role, "attention") || strstr(name, "tensorop") ||
 		strstr(name, "TensorOp"));
 }
@@ -233,7 +234,7 @@ void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict
 	find_work(b, op, ret);
 	known = ret->product;
 	matrix = has_matrix_pipe(&b->tl->devices[op->device]) &&
-		 on_matrix_pipe(row, name, ret->dtype);
+		 on_matrix_pipe(b, row, id, name, ret->dtype);
 	if (!by_model(b, op, ret))
 		by_family(row, name, op, matrix, ret);
 	/* Known formats decide; else only names of the ordinary pipes' own kernels do. */

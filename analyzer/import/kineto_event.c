@@ -383,6 +383,7 @@ static int read_args(struct wt_kineto_parser *ps)
 
 	if (rc != WT_JSON_OBJECT)
 		return rc < 0 ? rc : wt_json_skip(ps->js);
+	ps->has_args = 1;
 	rc = wt_json_enter_object(ps->js);
 	return rc ? rc : read_arguments(ps);
 }
@@ -559,9 +560,15 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	if (rc != WT_JSON_OBJECT)
 		return rc < 0 ? rc : wt_json_skip(ps->js);
 	wt_json_drop(ps->js);
-	/* The two long texts at the end need no clearing. */
-	memset(ev, 0, offsetof(struct wt_kineto_event, coll_name));
-	ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
+	memset(ev, 0, offsetof(struct wt_kineto_event, device));
+	if (ps->has_args) {
+		/* The two long texts at the end need no clearing. */
+		memset(&ev->device, 0,
+		       offsetof(struct wt_kineto_event, coll_name) -
+			       offsetof(struct wt_kineto_event, device));
+		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
+		ps->has_args = 0;
+	}
 	ps->open = ps->unwanted = 0;
 	rc = read_object(ps);
 	if (ps->unwanted) {

@@ -41,7 +41,7 @@ struct wt_kineto_event {
 	uint8_t cat;	  /* enum wt_kineto_cat */
 	char ph;	  /* 0 = none */
 	uint8_t coll_op, copy_kind, copy_flags;
-	/* From args. */
+	/* From args; first `device`, last what comes before coll_name. */
 	int64_t device, stream, rank, src, dst;
 	uint64_t correlation, bytes, graph_node, seq;
 	uint64_t in_elements, out_elements;

@@ -39,6 +39,7 @@ struct wt_kineto_parser {
 	int keeps_asides;
 	uint8_t slots[WT_KINETO_SLOTS];	 /* hash of a key -> field + 1 */
 	struct wt_kineto_layout *layout; /* NULL: not wanted */
+	uint8_t has_args; /* the event's arguments may differ from zero: it read some, or the one before */
 	/* The event at hand. */
 	uint8_t open;	    /* objects: 0 = not begun, 1, 2 = in its arguments */
 	uint8_t unwanted;   /* what is left of it is skipped */

@@ -6,6 +6,7 @@
  */
 #include "import/kineto_layout.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,26 +21,32 @@
 #define MAX_EVENT    8192 /* bytes */
 #define MAX_TEXT     512
 #define MAX_BRANCHES 16
+#define SHORT_TEXT   48u
 
 enum value { V_END, V_SKIP, V_NAME, V_TS, V_DUR, V_PID, V_TID, V_U64, V_U32, V_FIELD };
 
+/* What every comparison and every value needs is in one cache line. */
 struct step {
-	struct step *next;  /* what can follow */
-	struct step *other; /* what can come instead */
-	const uint8_t *text;
-	const struct wt_kineto_field *field; /* of V_U64, V_U32, V_FIELD */
-	struct wt_json_text key;
+	uint8_t text[SHORT_TEXT]; /* the beginning, padded */
+	struct step *next;	  /* what can follow */
 	uint16_t n;
 	uint8_t value;
 	uint8_t depth;	/* of the value */
 	uint8_t enters; /* arguments begin in the text */
 	uint8_t says;	/* ph or cat is in the text */
 	uint8_t has_cat, cat;
-	char ph; /* 0 = not in the text */
-};
+
+	struct step *other;		     /* what can come instead */
+	const uint8_t *more;		     /* the text's rest, padded */
+	const struct wt_kineto_field *field; /* of V_U64, V_U32, V_FIELD */
+	struct wt_json_text key;
+	struct step *guess; /* of an event's end: how the next one began the last time */
+	char ph;	    /* 0 = not in the text */
+} __attribute__((aligned(64)));
 
 struct wt_kineto_layout {
 	struct step *first;
+	struct step *last; /* the end of the event before this one; NULL: not known */
 	struct wt_region texts;
 	unsigned nsteps, learned;
 	struct step steps[MAX_STEPS];
@@ -47,7 +54,13 @@ struct wt_kineto_layout {
 
 struct wt_kineto_layout *wt_kineto_layout_new(void)
 {
-	return calloc(1, sizeof(struct wt_kineto_layout));
+	const size_t size = sizeof(struct wt_kineto_layout);
+	struct wt_kineto_layout *l = aligned_alloc(64, (size + 63) / 64 * 64);
+
+	/* Steps are filled in one by one: most are never touched. */
+	if (l)
+		memset(l, 0, offsetof(struct wt_kineto_layout, steps));
+	return l;
 }
 
 void wt_kineto_layout_free(struct wt_kineto_layout *l)
@@ -60,13 +73,11 @@ void wt_kineto_layout_free(struct wt_kineto_layout *l)
 
 /* ---- reading ---- */
 
-/* 1 if the text at p is the step's. The window's zero bytes end every comparison, and the text is padded. */
-static inline __attribute__((always_inline)) int is_here(const struct step *s, const uint8_t *p)
+/* 1 if n bytes are the same. The window's zero bytes end every comparison, and the text t is padded. */
+static inline __attribute__((always_inline)) int is_same(const uint8_t *t, const uint8_t *p,
+							 size_t n)
 {
-	size_t n = s->n;
 #ifdef __SSE2__
-	const uint8_t *t = s->text;
-
 	for (;; t += 16, p += 16, n -= 16) {
 		__m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)t),
 					      _mm_loadu_si128((const __m128i *)p));
@@ -78,8 +89,34 @@ static inline __attribute__((always_inline)) int is_here(const struct step *s, c
 			return 0;
 	}
 #else
-	return !strncmp((const char *)p, (const char *)s->text, n);
+	return !strncmp((const char *)p, (const char *)t, n);
 #endif
+}
+
+#ifdef __SSE2__
+/* A bit for each of 16 bytes that are the same. */
+static inline __attribute__((always_inline)) uint64_t same_bits(const uint8_t *t, const uint8_t *p)
+{
+	return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)t),
+							  _mm_loadu_si128((const __m128i *)p)));
+}
+#endif
+
+/* 1 if the text at p is the step's. Without a loop: its length is what cannot be predicted. */
+static inline __attribute__((always_inline)) int is_here(const struct step *s, const uint8_t *p)
+{
+#ifdef __SSE2__
+	uint64_t bits = same_bits(s->text, p) | same_bits(s->text + 16, p + 16) << 16 |
+			same_bits(s->text + 32, p + 32) << 32;
+
+	if (__builtin_expect(s->n <= SHORT_TEXT, 1))
+		return !(~bits & ((UINT64_C(1) << s->n) - 1));
+#else
+	if (__builtin_expect(s->n <= SHORT_TEXT, 1))
+		return is_same(s->text, p, s->n);
+#endif
+	return is_same(s->text, p, SHORT_TEXT) &&
+	       is_same(s->more, p + SHORT_TEXT, s->n - SHORT_TEXT);
 }
 
 /* The step of the list whose text stands at p, now in front; NULL: none. */
@@ -232,22 +269,40 @@ static inline void heed(struct wt_kineto_parser *ps, const struct step *s)
 		ps->ev.cat = s->has_cat ? s->cat : ps->ev.cat;
 		ps->unwanted |= wt_kineto_unwanted(ps);
 	}
-	if (s->enters)
+	if (s->enters) {
 		ps->wants_args = (uint8_t)wt_kineto_wants_args(ps);
+		ps->has_args |= ps->wants_args;
+	}
+}
+
+/* The first step of the event at p. Events of different kinds come in turns, so the one before it says which to try. */
+static inline __attribute__((always_inline)) struct step *begin(struct wt_kineto_layout *l,
+								const uint8_t *p)
+{
+	struct step *s = l->last ? l->last->guess : NULL;
+
+	if (s && is_here(s, p))
+		return s;
+	s = find(&l->first, p);
+	if (l->last)
+		l->last->guess = s;
+	return s;
 }
 
 int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 {
-	struct step **list = &ps->layout->first, *s;
+	struct wt_kineto_layout *l = ps->layout;
+	struct step **list = &l->first, *s;
 	const uint8_t *p = ps->js->p, *q;
 	int skips, rc;
 
 	if (ps->js->lenient)
 		return 0;
-	while ((s = find(list, p))) {
+	for (s = begin(l, p); s; s = find(list, p)) {
 		heed(ps, s);
 		p += s->n;
 		if (s->value == V_END) {
+			l->last = s;
 			ps->js->p = p;
 			ps->js->first = 0;
 			return 1;
@@ -266,6 +321,7 @@ int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 			ps->unwanted = (uint8_t)wt_kineto_unwanted(ps);
 		list = &s->next;
 	}
+	l->last = NULL;
 	if (ps->open) {
 		ps->js->p = p;
 		ps->js->first = 0;
@@ -313,40 +369,60 @@ static const uint8_t *past_value(const uint8_t *p, const uint8_t *end)
 	return p;
 }
 
+static int has_text(const struct step *s, const uint8_t *text, size_t n)
+{
+	size_t head = n < SHORT_TEXT ? n : SHORT_TEXT;
+
+	return s->n == n && !memcmp(s->text, text, head) &&
+	       (n <= SHORT_TEXT || !memcmp(s->more, text + SHORT_TEXT, n - SHORT_TEXT));
+}
+
+/* A new step like w->step with the text at w->from. NULL: it does not fit. */
+static struct step *new_step(struct walk *w, size_t n)
+{
+	struct wt_kineto_layout *l = w->ps->layout;
+	struct step *s = &l->steps[l->nsteps];
+	char text[MAX_TEXT + 64] = "";
+	const char *kept;
+
+	if (l->nsteps == MAX_STEPS)
+		return NULL;
+	memcpy(text, w->from, n);
+	kept = wt_region_copy(&l->texts, text, n + 64);
+	if (!kept)
+		return NULL;
+	l->nsteps++;
+	*s = w->step;
+	memcpy(s->text, text, SHORT_TEXT);
+	s->more = (const uint8_t *)kept + SHORT_TEXT;
+	if (s->key.s)
+		s->key.s = kept + (s->key.s - (const char *)w->from);
+	s->n = (uint16_t)n;
+	return s;
+}
+
 /* Puts the step at hand, whose text ends at `to`, into the tree. 0, or -1 if it does not fit. */
 static int add(struct walk *w, const uint8_t *to, enum value value, uint8_t depth)
 {
-	struct wt_kineto_layout *l = w->ps->layout;
 	size_t n = (size_t)(to - w->from);
 	unsigned branches = 0;
 	struct step *s;
-	char text[MAX_TEXT + 16] = "";
 
 	if (n > MAX_TEXT)
 		return -1;
-	for (s = *w->list; s; s = s->other, branches++)
-		if (s->n == n && !memcmp(s->text, w->from, n))
-			break;
+	for (s = *w->list; s && !has_text(s, w->from, n); s = s->other)
+		branches++;
 	if (!s) {
-		if (branches == MAX_BRANCHES || l->nsteps == MAX_STEPS)
+		s = branches < MAX_BRANCHES ? new_step(w, n) : NULL;
+		if (!s)
 			return -1;
-		memcpy(text, w->from, n);
-		s = &l->steps[l->nsteps];
-		*s = w->step;
-		s->text = (const uint8_t *)wt_region_copy(&l->texts, text, n + 16);
-		if (!s->text)
-			return -1;
-		l->nsteps++;
-		if (s->key.s)
-			s->key.s = (const char *)s->text + (s->key.s - (const char *)w->from);
-		s->n = (uint16_t)n;
 		s->value = (uint8_t)value;
 		s->depth = depth;
 		s->other = *w->list;
 		*w->list = s;
 	}
 	w->list = &s->next;
-	w->step = (struct step){NULL};
+	memset(&w->step, 0, sizeof(w->step));
 	return 0;
 }
 

@@ -7,12 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "ledger/pattern_words.h"
 
 #define LONGEST_NAME 2048 /* of a name, what expressions see: template names of megabytes exist */
+#define MOST_NAMES   (1u << 24) /* that are remembered */
 #define LATENCY_NS   10000
 #define SMALL_TILE   32
+
+/* What was found out about a name. */
+struct known {
+	uint16_t row;  /* + 1; 0 = none */
+	uint8_t asked; /* ASKED_* */
+	uint8_t state;
+	uint8_t matrix;
+};
+#define ASKED_ROW    1u
+#define ASKED_MATRIX 2u
 
 struct wt_families {
 	const struct wt_family_row *table;
@@ -22,7 +32,8 @@ struct wt_families {
 	regex_t *compiled;
 	uint8_t *is_compiled;
 	struct wt_pattern_words *words; /* a row each */
-	struct wt_map rows;		/* name id -> row + 1, 0 = none */
+	struct known *known;		/* by name id */
+	size_t known_room;
 };
 
 static struct wt_families *with_table(const struct wt_family_row *table, int n)
@@ -60,7 +71,7 @@ void wt_families_free(struct wt_families *f)
 	free(f->compiled);
 	free(f->is_compiled);
 	free(f->words);
-	wt_map_release(&f->rows);
+	free(f->known);
 	free(f->own);
 	free(f->text);
 	free(f);
@@ -201,16 +212,18 @@ int wt_families_parse(struct wt_families **ret, const char *text, size_t n, stru
 static uint32_t match(struct wt_families *f, const char *name)
 {
 	char cut[LONGEST_NAME + 1];
+	struct wt_pairs pairs;
 
 	if (strlen(name) > LONGEST_NAME) {
 		memcpy(cut, name, LONGEST_NAME);
 		cut[LONGEST_NAME] = 0;
 		name = cut;
 	}
+	wt_pairs_of(name, strlen(name), &pairs);
 	for (int i = 0; i < f->n; i++) {
 		const struct wt_family_row *row = &f->table[i];
 
-		if (!wt_pattern_may_match(&f->words[i], row->pattern, row->icase, name))
+		if (!wt_pattern_may_match(&f->words[i], row->pattern, row->icase, name, &pairs))
 			continue;
 		if (!f->is_compiled[i]) {
 			/* The table is ours and a test compiles every row: failure here is lack of memory. */
@@ -223,17 +236,6 @@ static uint32_t match(struct wt_families *f, const char *name)
 			return (uint32_t)i + 1;
 	}
 	return 0;
-}
-
-const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, const char *name)
-{
-	uint32_t row;
-
-	if (!wt_map_get(&f->rows, id, &row)) {
-		row = match(f, name);
-		wt_map_put(&f->rows, id, row); /* without memory: asked again */
-	}
-	return row ? &f->table[row - 1] : NULL;
 }
 
 enum wt_state wt_family_state(const struct wt_family_row *row)
@@ -275,6 +277,68 @@ int wt_family_is_matrix(const struct wt_family_row *row, const char *name)
 		if (strstr(name, ordinary[i]))
 			return 0;
 	return 1;
+}
+
+static int make_room(struct wt_families *f, uint32_t id)
+{
+	size_t n = f->known_room ? f->known_room : 256;
+	struct known *known;
+
+	while (n <= id)
+		n *= 2;
+	known = realloc(f->known, n * sizeof(*known));
+	if (!known)
+		return -WT_E_NOMEM;
+	memset(known + f->known_room, 0, (n - f->known_room) * sizeof(*known));
+	f->known = known;
+	f->known_room = n;
+	return 0;
+}
+
+/* What is known of the name; without memory it is asked again each time. */
+static const struct known *look_up(struct wt_families *f, uint32_t id, const char *name,
+				   unsigned wanted, struct known *spare)
+{
+	struct known *k = spare;
+
+	if (id < f->known_room && (f->known[id].asked & wanted) == wanted)
+		return &f->known[id];
+	*spare = (struct known){.row = 0};
+	if (id < f->known_room || (id < MOST_NAMES && !make_room(f, id)))
+		k = &f->known[id];
+	if (!(k->asked & ASKED_ROW)) {
+		k->row = (uint16_t)match(f, name);
+		k->state = (uint8_t)wt_family_state(k->row ? &f->table[k->row - 1] : NULL);
+		k->asked |= ASKED_ROW;
+	}
+	if (wanted & ASKED_MATRIX) {
+		k->matrix =
+			(uint8_t)wt_family_is_matrix(k->row ? &f->table[k->row - 1] : NULL, name);
+		k->asked |= ASKED_MATRIX;
+	}
+	return k;
+}
+
+const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, const char *name)
+{
+	struct known spare;
+	uint16_t row = look_up(f, id, name, ASKED_ROW, &spare)->row;
+
+	return row ? &f->table[row - 1] : NULL;
+}
+
+enum wt_state wt_family_state_of(struct wt_families *f, uint32_t id, const char *name)
+{
+	struct known spare;
+
+	return (enum wt_state)look_up(f, id, name, ASKED_ROW, &spare)->state;
+}
+
+int wt_family_is_matrix_of(struct wt_families *f, uint32_t id, const char *name)
+{
+	struct known spare;
+
+	return look_up(f, id, name, ASKED_ROW | ASKED_MATRIX, &spare)->matrix;
 }
 
 /* The smaller side of the first "<digits>x<digits>" after `mark`, 0 if there is none. */

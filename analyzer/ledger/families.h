@@ -53,6 +53,9 @@ const struct wt_family_row *wt_family_of(struct wt_families *f, uint32_t id, con
 enum wt_state wt_family_state(const struct wt_family_row *row);
 /* Whether a kernel of this family and name computes on the matrix pipe when it is bound by compute. */
 int wt_family_is_matrix(const struct wt_family_row *row, const char *name);
+/* The same two by name id, remembered. */
+enum wt_state wt_family_state_of(struct wt_families *f, uint32_t id, const char *name);
+int wt_family_is_matrix_of(struct wt_families *f, uint32_t id, const char *name);
 /* The bound a kernel of this name and length is guessed to have; WT_BOUND_UNKNOWN without a family. */
 enum wt_bound wt_family_bound(const struct wt_family_row *row, const char *name,
 			      int64_t duration_ns);

@@ -98,6 +98,7 @@ void wt_pattern_words(const char *pattern, struct wt_pattern_words *ret)
 			ret->n = 0;
 			return;
 		}
+		wt_pairs_of(run, n, &ret->word[ret->n].pairs);
 		ret->word[ret->n].at = (uint16_t)(run - pattern);
 		ret->word[ret->n++].n = (uint16_t)n;
 		if (*p != '|')
@@ -116,11 +117,30 @@ static int holds(const char *name, const char *word, size_t n, int icase)
 	return (icase ? strcasestr(name, copy) : strstr(name, copy)) != NULL;
 }
 
+void wt_pairs_of(const char *text, size_t n, struct wt_pairs *ret)
+{
+	*ret = (struct wt_pairs){{0}};
+	for (size_t i = 0; i + 1 < n; i++) {
+		/* 0x20 is what tells cases apart; that it makes other characters alike costs a look at worst. */
+		unsigned a = (unsigned char)text[i] | 0x20, b = (unsigned char)text[i + 1] | 0x20,
+			 bit = (a * 37 + b * 11) & 255;
+
+		ret->bits[bit >> 6] |= UINT64_C(1) << (bit & 63);
+	}
+}
+
+static int holds_pairs(const struct wt_pairs *in, const struct wt_pairs *of)
+{
+	return !((of->bits[0] & ~in->bits[0]) | (of->bits[1] & ~in->bits[1]) |
+		 (of->bits[2] & ~in->bits[2]) | (of->bits[3] & ~in->bits[3]));
+}
+
 int wt_pattern_may_match(const struct wt_pattern_words *w, const char *pattern, int icase,
-			 const char *name)
+			 const char *name, const struct wt_pairs *pairs)
 {
 	for (unsigned i = 0; i < w->n; i++)
-		if (holds(name, pattern + w->word[i].at, w->word[i].n, icase))
+		if (holds_pairs(pairs, &w->word[i].pairs) &&
+		    holds(name, pattern + w->word[i].at, w->word[i].n, icase))
 			return 1;
 	return !w->n;
 }

@@ -85,8 +85,9 @@ enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 		uint32_t name = wt_timeline_work_name(tl, op);
 
 		*ret_family = wt_family_of(f, name, wt_timeline_string(tl, name));
+		return wt_family_state_of(f, name, wt_timeline_string(tl, name));
 	}
-	return wt_family_state(*ret_family);
+	return WT_STATE_COMPUTE;
 }
 
 /* Which part of the device a kernel can fill, in ppm; all of it if its shape is not known. */

@@ -9,11 +9,11 @@
  * A row whose indices or times are impossible must not reach the ledger, whatever an importer made of a damaged file:
  * indices are cut to "none", times beyond +-146 years become "untimed".
  */
-#define _GNU_SOURCE /* qsort_r */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "base/sort_rows.h"
 #include "timeline/builder_impl.h"
 
 #define FAR_NS (INT64_MAX / 2) /* differences of two times in range cannot overflow */
@@ -291,16 +291,42 @@ static int cmp_hole(const void *pa, const void *pb, void *arg)
 	return c ? c : cmp(x->end_ns, y->end_ns);
 }
 
-/* Most files are nearly in order already, and qsort does not profit from it. */
-static void sort_rows(void *rows, size_t n, size_t size,
-		      int (*compare)(const void *, const void *, void *), void *arg)
+static int cmp_thread(const void *pa, const void *pb, void *arg)
 {
-	size_t i = 1;
+	const struct wt_builder *b = arg;
+	const struct wt_thread *x = &b->threads.rows[*(const uint32_t *)pa],
+			       *y = &b->threads.rows[*(const uint32_t *)pb];
+	int c = cmp(x->process, y->process);
 
-	while (i < n && compare((char *)rows + (i - 1) * size, (char *)rows + i * size, arg) <= 0)
-		i++;
-	if (i < n)
-		qsort_r(rows, n, size, compare, arg);
+	return c ? c : cmp(x->tid, y->tid);
+}
+
+/* Calls in the order of their threads, else as they came: nearly sorted, since each thread's mostly came in order. */
+static int order_by_thread(struct wt_builder *b, uint32_t *order)
+{
+	size_t n = b->threads.n;
+	uint32_t *threads = malloc((n + 1) * sizeof(*threads));
+	size_t *at = calloc(n + 1, sizeof(*at)), sum = 0;
+
+	for (size_t i = 0; threads && at && i < n; i++)
+		threads[i] = (uint32_t)i;
+	if (threads && at) {
+		wt_sort_rows(threads, n, sizeof(*threads), cmp_thread, b);
+		for (size_t i = 0; i < b->calls.n; i++)
+			at[b->calls.rows[i].thread]++;
+		for (size_t i = 0; i < n; i++) {
+			size_t calls = at[threads[i]];
+
+			at[threads[i]] = sum;
+			sum += calls;
+		}
+		for (size_t i = 0; i < b->calls.n; i++)
+			order[at[b->calls.rows[i].thread]++] = (uint32_t)i;
+	}
+	sum = threads && at;
+	free(threads);
+	free(at);
+	return sum ? 0 : -WT_E_NOMEM;
 }
 
 /* Sorts the calls and renames every reference to them. */
@@ -312,9 +338,11 @@ static int sort_calls(struct wt_builder *b)
 
 	if (!order)
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	sort_rows(order, n, sizeof(*order), cmp_call, b);
+	if (order_by_thread(b, order)) {
+		free(order);
+		return -WT_E_NOMEM;
+	}
+	wt_sort_rows(order, n, sizeof(*order), cmp_call, b);
 	place = malloc((n + 1) * sizeof(*place));
 	sorted = malloc((n + 1) * sizeof(*sorted));
 	if (!place || !sorted) {
@@ -462,10 +490,10 @@ static int arrange(struct wt_builder *b)
 	err = err ? err : join(b);
 	if (err)
 		return err;
-	sort_rows(b->ops.rows, b->ops.n, sizeof(*b->ops.rows), cmp_op, b);
-	sort_rows(b->ranges.rows, b->ranges.n, sizeof(*b->ranges.rows), cmp_range, b);
-	sort_rows(b->asides.rows, b->asides.n, sizeof(*b->asides.rows), cmp_aside, b);
-	sort_rows(b->holes.rows, b->holes.n, sizeof(*b->holes.rows), cmp_hole, b);
+	wt_sort_rows(b->ops.rows, b->ops.n, sizeof(*b->ops.rows), cmp_op, b);
+	wt_sort_rows(b->ranges.rows, b->ranges.n, sizeof(*b->ranges.rows), cmp_range, b);
+	wt_sort_rows(b->asides.rows, b->asides.n, sizeof(*b->asides.rows), cmp_aside, b);
+	wt_sort_rows(b->holes.rows, b->holes.n, sizeof(*b->holes.rows), cmp_hole, b);
 	rank_devices(b);
 	return 0;
 }
