@@ -110,7 +110,7 @@ struct wt_axes {
 	int64_t module_unknown_ns; /* of kernels that no module is known for */
 	struct wt_strings *texts;
 	struct wt_xla *xla; /* xla.c; NULL: no such ranges */
-	uint8_t *told; /* by string id: what names say, once asked; see axes_impl.h */
+	uint8_t *told;	    /* by string id: what names say, once asked; see axes_impl.h */
 };
 
 /* 0 or -WT_E_NOMEM. */
