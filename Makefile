@@ -64,7 +64,7 @@ setup: ## install what is missing (packages, headers, Python modules); says noth
 	@CUDA_HOME=$(CUDA_HOME) scripts/setup check
 
 clean: ## remove what make built (the fetched headers and Python modules stay)
-	@[ ! -d $(O) ] || find $(O) -mindepth 1 -maxdepth 1 ! -name cuda ! -name venv ! -name torch-triton ! -name '*-venv' -exec rm -rf {} +
+	@[ ! -d $(O) ] || find $(O) -mindepth 1 -maxdepth 1 ! -name cuda ! -name venv ! -name torch-triton ! -name '*-venv' ! -name '*-root' -exec rm -rf {} +
 
 distclean: ## remove all of it
 	rm -rf $(O)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What recording costs an unmodified PyTorch training loop at each level, with its interval, and bytes of trace per
-# kernel event beside torch.profiler's. About six minutes; torch_cost.py says how it compares.
-# usage: tests/bench/bench_torch.sh [SETS ROUNDS]     BUILD=build
+# What recording costs an unmodified PyTorch training loop of 5 us kernels at each level, eager and as one CUDA graph,
+# with its interval, and bytes of trace per kernel event beside torch.profiler's. About twenty minutes; torch_cost.py
+# says how it compares.
+# usage: tests/bench/bench_torch.sh [SETS ROUNDS [eager|graph|both]]     BUILD=build
 set -eu
 export WARPTAP_BUDGET=0 # the whole job at one level
 build=${BUILD:-build}
@@ -15,4 +16,4 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 echo "load of the machine before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
-$python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-12}"
+$python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-60}" "${3:-both}"
