@@ -39,6 +39,9 @@
 #define HELD_MAX   1024 /* buffers read whose block is not written yet: as many as the box can have */
 #define BLOCK_ROWS 1000
 #define TICK_NS	   1000000000ll
+#define SLOW_NS                                                                                    \
+	20000000ll /* a write that takes longer: fewer and larger ones, or the pool runs full */
+#define SLOW_ROWS (32 * BLOCK_ROWS)
 
 struct state {
 	uint64_t tsc;
@@ -60,7 +63,8 @@ static struct {
 	uint32_t n_state;
 	uint32_t said_state;
 	uint64_t block; /* number of the block being filled */
-	uint64_t rows;	/* in it */
+	uint64_t rows;	/* in it, since the last write */
+	int is_slow;	/* the last write was */
 	uint8_t *held[HELD_MAX];
 	uint32_t n_held;
 } writer = {.state_lock = ATOMIC_FLAG_INIT, .block = 1};
@@ -190,6 +194,15 @@ static void emit_states(void)
 
 /* ---- rows ---- */
 
+static void flush(void)
+{
+	int64_t begin_ns = wt_clock_mono_ns();
+
+	wt_pack_flush(&writer.pack);
+	writer.is_slow = wt_clock_mono_ns() - begin_ns > SLOW_NS;
+	writer.rows = 0;
+}
+
 static void see_ring(void *arg, struct wt_ring *r)
 {
 	uint64_t id = __atomic_load_n(&r->id, __ATOMIC_RELAXED);
@@ -205,10 +218,8 @@ static void see_chunk(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to)
 	wt_pack_calls(&writer.pack, c, from, to);
 	wt_launches_rows(c, from, to);
 	writer.rows += to - from;
-	if (writer.rows >= BLOCK_ROWS) {
-		wt_pack_flush(&writer.pack);
-		writer.rows = 0;
-	}
+	if (writer.rows >= (writer.is_slow ? SLOW_ROWS : BLOCK_ROWS))
+		flush();
 }
 
 static void see_record(void *arg, const struct wt_dev_rec *r)
@@ -264,7 +275,7 @@ static void cycle(int tick)
 		wt_launches_sum(p->clock.tsc_hz);
 		wt_totals_say(&writer.totals, p, 0);
 	}
-	wt_pack_flush(p);
+	flush();
 	release();
 	atomic_store(&writer.ended, atomic_load(&writer.begun));
 }
