@@ -36,11 +36,12 @@
 #include "proto/control_msg.h"
 #include "proto/wt_err.h"
 
-#define CLIENTS	  8
-#define CLIENT_NS 1000000000ll
-#define TICK_NS	  1000000000ll
-#define BLIND_NS  10000000ll /* tick while there is no pipe to be woken by */
-#define SYNC_MS	  2000
+#define CLIENTS	     8
+#define CLIENT_NS    1000000000ll
+#define TICK_NS	     1000000000ll
+#define SKEW_TICK_NS 50000000ll /* while a window is open: what holds up all ranks is to end soon */
+#define BLIND_NS     10000000ll /* tick while there is no pipe to be woken by */
+#define SYNC_MS	     2000
 
 struct client {
 	int fd; /* -1 = free */
@@ -277,6 +278,8 @@ static void *run(void *arg)
 				    least(TICK_NS, (int64_t)wt_config.budget_span_ms * 100000);
 		}
 		next = wt_windows_tick(wt_clock_mono_ns());
+		if (wt_config.skew_us && wt_windows_is_open())
+			c.tick_ns = least(c.tick_ns, now + SKEW_TICK_NS);
 		if (atomic_load(&c.closing))
 			break;
 		wait_for_work(least(next, c.tick_ns));

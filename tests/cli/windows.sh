@@ -53,6 +53,8 @@ if what == "same":
     assert set(by_rank[0].values()) == {(W, W)}, by_rank
 elif what == "one":
     assert not by_rank[0] and len(by_rank[1]) >= 4, by_rank
+elif what == "zero":
+    assert not by_rank[1] and len(by_rank[0]) >= 4, by_rank
 elif what == "command":
     assert by_rank[0] == by_rank[1] == {1: ("STATE_REASON_COMMAND",) * 2}, by_rank
 elif what == "time" or what == "steps":
@@ -66,8 +68,8 @@ P
 }
 report() { "$build/warptap" report --json "$dir/$1" >"$dir/$1.json" || die "$1: no report"; }
 
-# 100 collectives a second a rank; windows of 20 at every 50th.
-ranks same WARPTAP_WINDOW_EVERY=50collectives WARPTAP_WINDOW_FOR=20collectives -- seconds=3 rate=1000 collective=10
+# 50 collectives a second a rank; windows of 30 at every 50th.
+ranks same WARPTAP_WINDOW_EVERY=50collectives WARPTAP_WINDOW_FOR=30collectives -- seconds=6 rate=500 collective=10
 report same; check same same
 # Inside window k are collectives from number 50 k on, and the next window is another one's.
 python3 - tests/cli "$dir"/same/*.wt <<'P' || die "windows of two ranks hold other collectives"
@@ -93,7 +95,7 @@ for path in sys.argv[2:]:
             on, seen = None, seen + 1
     assert seen >= 4, seen
 P
-ranks one WARPTAP_WINDOW_EVERY=50collectives WARPTAP_WINDOW_FOR=20collectives WARPTAP_RANKS=1,5-7 -- seconds=3 rate=1000 collective=10
+ranks one WARPTAP_WINDOW_EVERY=50collectives WARPTAP_WINDOW_FOR=30collectives WARPTAP_RANKS=1,5-7 -- seconds=6 rate=500 collective=10
 report one; check one one
 ask() { sleep 1.5; "$build/warptap" attach --all window --collectives 30 >"$dir/ask" 2>&1 || { cat "$dir/ask"; die "attach --all"; }; }
 meanwhile=ask ranks command WARPTAP_LEVEL=off -- seconds=5 rate=1000 collective=10
@@ -101,6 +103,20 @@ report command; check command command
 
 alone() { env "${@:2}" "$build/warptap" run -q --sim h100 -o "$dir/$1" -- "$build/tests/cli/steady" seconds=2 rate=1000 step=20 \
 	>"$dir/$1.out" 2>&1 || die "$1"; report "$1"; }
+# A share of the ranks, decided by each for itself, the same in each window: half of them is rank 0 of these two.
+ranks share WARPTAP_WINDOW_EVERY=50collectives WARPTAP_WINDOW_FOR=30collectives WARPTAP_RANKS=50% -- seconds=6 rate=500 collective=10
+report share; check share zero
+
+# A limit of 1 us on what a window may hold its rank up by, for each collective: hooks alone cost more, with 50 launches
+# each. Given up, and the next one opens in its time all the same. Far below a wide limit, it runs its length.
+for us in 1 1000000000; do
+	WARPTAP_SKEW_US=$us "$build/warptap" run -q --sim h100 --window-every 60collectives --window-for 50collectives -o "$dir/skew$us" -- \
+		"$build/tests/cli/steady" seconds=5 rate=3000 collective=50 ranks=1 id="$dir/skew.id" >"$dir/skew$us.out" 2>&1 || die "skew $us"
+	report skew$us
+done
+check skew1 skew; check skew1000000000 steps
+grep -q 'window given up: it held this rank up by' "$dir"/skew1/*.log || die "the log does not say why"
+
 alone time WARPTAP_WINDOW_EVERY=400ms WARPTAP_WINDOW_FOR=100ms; check time time
 alone steps WARPTAP_WINDOW_EVERY=20steps WARPTAP_WINDOW_FOR=5steps; check steps steps
 echo ok
