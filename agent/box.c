@@ -368,7 +368,8 @@ void wt_box_trace(const char *path, const uint8_t file_id[16])
 
 	if (!h)
 		return;
-	memcpy(h->trace, path, strnlen(path, WT_BOX_TRACE_MAX - 1));
+	if (!wt_config.redact)
+		memcpy(h->trace, path, strnlen(path, WT_BOX_TRACE_MAX - 1));
 	memcpy(h->file_id, file_id, sizeof(h->file_id));
 }
 

@@ -102,7 +102,8 @@ static int make_stem(void)
 {
 	char host[64] = "localhost", path[WT_CONFIG_TEXT_MAX + 160];
 
-	gethostname(host, sizeof(host) - 1);
+	if (!wt_config.redact)
+		gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
 			*p = '_';

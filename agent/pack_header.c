@@ -126,6 +126,10 @@ static int32_t number_of(const char *const *names, int32_t none)
 
 static void setting(void *arg, const char *name, const char *value)
 {
+	size_t n = strlen(name);
+
+	if (wt_config.redact && (strchr(value, '/') || (n > 4 && !strcmp(name + n - 4, "_DIR"))))
+		return;
 	add(&head.settings, name, value);
 }
 
@@ -145,7 +149,7 @@ void wt_header_capture(void)
 			continue;
 		memcpy(name, *e, (size_t)(eq - *e));
 		name[eq - *e] = '\0';
-		if (is_allowed(name))
+		if (is_allowed(name) && !wt_config.redact)
 			add(&head.environment, name, eq + 1);
 	}
 	head.captured = head.environment.n;
@@ -165,10 +169,10 @@ static void read_process(void)
 	ssize_t n;
 	int fd;
 
-	if (gethostname(head.host, sizeof(head.host) - 1) != 0)
+	if (wt_config.redact || gethostname(head.host, sizeof(head.host) - 1) != 0)
 		head.host[0] = '\0';
 	n = readlink("/proc/self/exe", text, sizeof(text) - 1);
-	if (n > 0) {
+	if (n > 0 && !wt_config.redact) {
 		const char *base;
 
 		text[n] = '\0';

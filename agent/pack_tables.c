@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/config.h"
 #include "agent/pack.h"
 #include "agent/registry.h"
 #include "collectors/cupti_activity.h"
@@ -97,17 +98,20 @@ static const char *clean(const char *text, char *buf, size_t n)
 	return buf;
 }
 
+static uint32_t id_of(struct wt_pack *p, uint32_t name)
+{
+	struct wt_str like = {.name = name};
+
+	return name ? wt_table_id(&p->strings, name, &like, sizeof(like.name)) : 0;
+}
+
 uint32_t wt_string_id(struct wt_pack *p, const char *text)
 {
 	static char buf[4096];
-	struct wt_str like = {0};
 
 	if (!text || !*text)
 		return 0;
-	like.name = wt_reg_intern(clean(text, buf, sizeof(buf)));
-	if (!like.name)
-		return 0;
-	return wt_table_id(&p->strings, like.name, &like, sizeof(like.name));
+	return id_of(p, wt_reg_intern(clean(text, buf, sizeof(buf))));
 }
 
 uint32_t wt_string_text(struct wt_pack *p, uint32_t id)
@@ -119,6 +123,8 @@ int wt_string_is(struct wt_pack *p, uint32_t id, const char *text)
 {
 	const struct wt_str *s = id ? wt_table_at(&p->strings, id) : NULL;
 
+	if (s && wt_config.redact)
+		return wt_reg_intern(text) == s->name;
 	return s && strncmp(wt_reg_name(s->name), text, 4095) == 0;
 }
 
@@ -501,7 +507,7 @@ void wt_say_ops(struct wt_pack *p)
 		if (!id)
 			continue;
 		o = wt_table_at(&p->ops, id);
-		o->name = wt_string_id(p, wt_hook_name(i));
+		o->name = id_of(p, wt_reg_intern_as_is(wt_hook_name(i)));
 		wt_table_use(&p->ops, id, p->segment);
 	}
 }

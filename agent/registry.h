@@ -80,7 +80,8 @@ void wt_reg_update(enum wt_reg_kind kind, uint32_t id,
 		   const struct wt_reg_entry *set); /* replaces u */
 uint32_t wt_reg_count(enum wt_reg_kind kind);	    /* ids handed out so far */
 /* Interned text: offset (0 = none) and back. Bounded: longer than 4 KiB is cut. */
-uint32_t wt_reg_intern(const char *s);
+uint32_t wt_reg_intern(const char *s); /* the job's: replaced where WARPTAP_REDACT says so */
+uint32_t wt_reg_intern_as_is(const char *s);
 const char *wt_reg_name(uint32_t offset);
 /* Next sequence number of a live communicator: 1, 2, ... ; 0 = not known. ret_id may be NULL. */
 uint64_t wt_reg_comm_next(uint64_t handle, uint32_t *ret_id);

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/config.h"
+#include "agent/rank_list.h"
 #include "cmd/cmd.h"
 #include "cmd/run_sim.h"
 #include "cmd/places.h"
@@ -29,23 +31,45 @@
 #define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
 #define EXIT_NOT_FOUND	127
 
-static const char usage_text[] = "usage: warptap run [-o DIR] [--level LEVEL] [--sim "
-				 "DEVICE[,scenario=FILE][,devices=N][,preload]] [-q] "
-				 "[--] "
-				 "COMMAND...\n"
-				 "\n"
-				 "Records COMMAND and its children, one trace for each process "
-				 "that uses CUDA. See man warptap-run.\n"
-				 "\n"
-				 "  -o DIR         where the traces go (default: warptap-<time>)\n"
-				 "  --level LEVEL  trace (default), api, count or off\n"
-				 "  --sim DEVICE   puts the simulated CUDA under it (a100, h100, "
-				 "h200, b200); the truth goes to DIR too\n"
-				 "  -q             say nothing but errors\n";
+static const char usage_text[] =
+	"usage: warptap run [-o DIR] [--level LEVEL] [--budget PERCENT] [--window-every SPAN\n"
+	"                   --window-for SPAN] [--ranks LIST] [--redact]\n"
+	"                   [--sim DEVICE[,scenario=FILE][,devices=N][,preload]] [-q] [--] "
+	"COMMAND...\n"
+	"\n"
+	"Records COMMAND and its children, one trace for each process that uses CUDA. See man\n"
+	"warptap-run.\n"
+	"\n"
+	"  -o DIR               where the traces go (default: warptap-<time>)\n"
+	"  --level LEVEL        trace (default), api, count or off\n"
+	"  --budget PERCENT     what recording may cost (default 1; 0: no limit)\n"
+	"  --window-every SPAN  only in windows: one so often (10m, 500steps, 1000collectives),\n"
+	"  --window-for SPAN    and each so long; count between them\n"
+	"  --ranks LIST         the ranks that open windows: 0,8-15, or a share of them, 25%\n"
+	"  --redact             no names of programs, hosts, kernels and marks, no paths, no "
+	"environment\n"
+	"  --sim DEVICE         puts the simulated CUDA under it (a100, h100, h200, b200); the "
+	"truth\n"
+	"                       goes to DIR too\n"
+	"  -q                   say nothing but errors\n";
+
+/* Options that are settings of the agent: a variable of the command's, checked by the agent's own parser. */
+enum { SET_LEVEL, SET_BUDGET, SET_EVERY, SET_FOR, SET_RANKS, SETTINGS };
+static const struct {
+	const char *option, *variable, *expected;
+} settings[SETTINGS] = {
+	[SET_LEVEL] = {"--level", "WARPTAP_LEVEL", "trace, api, count or off"},
+	[SET_BUDGET] = {"--budget", "WARPTAP_BUDGET", "percent, 0 to 100"},
+	[SET_EVERY] = {"--window-every", "WARPTAP_WINDOW_EVERY",
+		       "500ms, 10s, 5m, 1h, 100steps or 1000collectives"},
+	[SET_FOR] = {"--window-for", "WARPTAP_WINDOW_FOR",
+		     "500ms, 10s, 5m, 1h, 100steps or 1000collectives"},
+	[SET_RANKS] = {"--ranks", "WARPTAP_RANKS", "0,8-15 or 25%"},
+};
 
 struct options {
-	const char *dir, *level, *sim;
-	int quiet;
+	const char *dir, *sim, *setting[SETTINGS];
+	int quiet, redact;
 	char **command;
 };
 
@@ -61,17 +85,33 @@ static volatile sig_atomic_t child_pid;
 
 /* ---- arguments ---- */
 
+/* Where an option's value belongs; NULL: no such option. */
+static const char **value_of(struct options *o, const char *name)
+{
+	if (!strcmp(name, "-o"))
+		return &o->dir;
+	if (!strcmp(name, "--sim"))
+		return &o->sim;
+	for (size_t i = 0; i < SETTINGS; i++)
+		if (!strcmp(name, settings[i].option))
+			return &o->setting[i];
+	return NULL;
+}
+
+static int wrong_use(const char *what, const char *which)
+{
+	fprintf(stderr, "warptap run: %s%s%s\n%s", what, which ? " " : "", which ? which : "",
+		usage_text);
+	return WT_EXIT_USAGE;
+}
+
 /* 0, or an exit code to return with. */
 static int parse(int argc, char **argv, struct options *ret)
 {
-	const struct {
-		const char *name;
-		const char **value;
-	} with_value[] = {{"-o", &ret->dir}, {"--level", &ret->level}, {"--sim", &ret->sim}};
 	int i = 1;
 
 	for (; i < argc && argv[i][0] == '-'; i++) {
-		size_t k = 0;
+		const char **value = value_of(ret, argv[i]);
 
 		if (!strcmp(argv[i], "--")) {
 			i++;
@@ -79,38 +119,40 @@ static int parse(int argc, char **argv, struct options *ret)
 		}
 		if (!strcmp(argv[i], "-q") || !strcmp(argv[i], "--quiet")) {
 			ret->quiet = 1;
-			continue;
-		}
-		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+		} else if (!strcmp(argv[i], "--redact")) {
+			ret->redact = 1;
+		} else if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
 			fputs(usage_text, stdout);
 			return -1;
+		} else if (!value) {
+			return wrong_use("unknown option", argv[i]);
+		} else if (i + 1 >= argc) {
+			return wrong_use("a value is missing after", argv[i]);
+		} else {
+			*value = argv[++i];
 		}
-		while (k < 3 && strcmp(argv[i], with_value[k].name))
-			k++;
-		if (k == 3 || i + 1 >= argc) {
-			fprintf(stderr, "warptap run: %s %s\n%s",
-				k == 3 ? "unknown option" : "a value is missing after", argv[i],
-				usage_text);
-			return WT_EXIT_USAGE;
-		}
-		*with_value[k].value = argv[++i];
 	}
 	ret->command = argv + i;
-	if (i < argc)
-		return 0;
-	fprintf(stderr, "warptap run: no command to run\n%s", usage_text);
-	return WT_EXIT_USAGE;
+	return i < argc ? 0 : wrong_use("no command to run", NULL);
 }
 
-static int check_level(const char *level)
+/* The agent would keep its default and say so in a log that nobody reads before the job is over. */
+static int check_settings(const struct options *opt)
 {
-	static const char *const levels[] = {"off", "count", "api", "trace"};
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const char *v = opt->setting[i];
 
-	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-		if (!strcmp(level, levels[i]))
-			return 0;
-	fprintf(stderr, "warptap run: --level %s: expected trace, api, count or off\n", level);
-	return WT_EXIT_USAGE;
+		if (!v || (*v && !wt_config_set(settings[i].variable, v) &&
+			   (i != SET_RANKS || wt_rank_is_in(v, 0) >= 0)))
+			continue;
+		fprintf(stderr, "warptap run: %s %s: expected %s\n", settings[i].option, v,
+			settings[i].expected);
+		return WT_EXIT_USAGE;
+	}
+	if ((opt->setting[SET_EVERY] && !opt->setting[SET_FOR] && !getenv("WARPTAP_WINDOW_FOR")) ||
+	    (opt->setting[SET_FOR] && !opt->setting[SET_EVERY] && !getenv("WARPTAP_WINDOW_EVERY")))
+		return wrong_use("a window needs both --window-every and --window-for", NULL);
+	return 0;
 }
 
 /* ---- places ---- */
@@ -214,10 +256,19 @@ static int set_environment(const struct run *run, const struct options *opt)
 		if (r)
 			return r;
 	}
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (opt->setting[i] && setenv(settings[i].variable, opt->setting[i], 1)) {
+			fprintf(stderr, "warptap run: %s\n", strerror(errno));
+			return WT_EXIT_FAILED;
+		}
+	}
+	if (opt->redact && setenv("WARPTAP_REDACT", "1", 1)) {
+		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		return WT_EXIT_FAILED;
+	}
 	/* NVTX takes one tool; whoever is named already keeps it. */
 	if (setenv("NVTX_INJECTION64_PATH", run->agent, 0) || setenv("WARPTAP_DIR", run->dir, 1) ||
-	    (opt->level && setenv("WARPTAP_LEVEL", opt->level, 1)) || set_profiler() ||
-	    preload(run->agent)) {
+	    set_profiler() || preload(run->agent)) {
 		fprintf(stderr, "warptap run: %s\n", strerror(errno));
 		return WT_EXIT_FAILED;
 	}
@@ -413,7 +464,7 @@ int wt_cmd_run(int argc, char **argv)
 
 	if (r)
 		return r < 0 ? WT_EXIT_OK : r;
-	if (opt.level && (r = check_level(opt.level)))
+	if ((r = check_settings(&opt)))
 		return r;
 	if ((r = find_parts(&run, &opt)) || (r = make_dir(&run, opt.dir)))
 		return r;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/config.h"
 #include "agent/registry.h"
 
 /* ---- the registry ---- */
@@ -209,6 +210,10 @@ int wt_resume_pack(struct wt_pack *p, const struct wt_box_image *box, const stru
 
 	wt_stubs_set(h, &scan->clock, box->head);
 	p->recovering = 1;
+	for (size_t i = 0; i < h->n_settings; i++)
+		if (!strcmp(h->settings[i]->key, "WARPTAP_REDACT") &&
+		    !strcmp(h->settings[i]->value, "1"))
+			wt_config.redact = 1; /* what marks say lies in the box as it was said */
 	p->clock.tsc_hz = h->tsc_hz;
 	p->seq = scan->seq;
 	p->segment = h->segment;
@@ -227,4 +232,5 @@ void wt_resume_release(struct wt_pack *p)
 	wt_arena_close(&p->function_ids);
 	wt_arena_close(&p->mem);
 	wt_reg_release();
+	wt_config.redact = 0;
 }

@@ -60,6 +60,13 @@ run 0 -- "$B/tests/cli/gate_client" gpa2 calls; ls -d warptap-2* >/dev/null || d
 run 0 -o lv --level count -- sh -c 'echo $WARPTAP_LEVEL; cd /; echo $WARPTAP_DIR'
 [ "$(cat out)" = "count
 $T/lv" ] || die "environment"
+run 0 -o set --budget 0.5 --window-every 10m --window-for 100steps --ranks 0,8-15 --redact -- \
+	sh -c 'env | grep -E "^WARPTAP_(BUDGET|WINDOW|RANKS|REDACT)" | sort'
+[ "$(cat out)" = "WARPTAP_BUDGET=0.5
+WARPTAP_RANKS=0,8-15
+WARPTAP_REDACT=1
+WARPTAP_WINDOW_EVERY=10m
+WARPTAP_WINDOW_FOR=100steps" ] || die "settings"
 unset LD_LIBRARY_PATH
 
 # The simulated device.
@@ -87,6 +94,10 @@ run 2; grep -q 'no command' err || die "no command"
 run 2 --bogus true; grep -q 'unknown option --bogus' err || die "unknown option"
 run 2 -o; grep -q 'missing after -o' err || die "no value"
 run 2 --level loud true; grep -q 'expected trace, api, count or off' err || die "level"
+run 2 --budget 101 true; grep -q 'expected percent' err || die "budget"
+run 2 --window-every 5 --window-for 1s true; grep -q -- '--window-every 5: expected 500ms' err || die "span"
+run 2 --window-every 5s true; grep -q 'needs both' err || die "half a window"
+run 2 --ranks 3- true; grep -q 'expected 0,8-15 or 25%' err || die "ranks"
 run 2 --sim h100,devices=0 true; grep -q 'from 1 to 64' err || die "devices"
 run 2 --sim h100,speed=9 true; grep -q 'expected scenario=FILE, devices=N or preload' err || die "sim option"
 run 2 --sim ../x true; grep -q 'expected a device' err || die "sim device"

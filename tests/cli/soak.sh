@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check: long
-# An hour (SOAK_S seconds) at 50,000 launches a second, windows opening and closing, somebody asking for the status all the
-# time: memory, descriptors and threads stay as they are after the first quarter; at the end every call is counted, and
-# what is in windows has its record or is said to be lost, to the call.
+# An hour (SOAK_S seconds) at 50,000 launches a second, windows opening and closing, somebody asking for the status all
+# the time: memory, descriptors and threads stay as they are after the first quarter; at the end every call is counted,
+# and what is in windows has its record or is said to be lost, to the call.
 set -eu
 build=$(realpath "${BUILD:-build}")
 seconds=${SOAK_S:-3600}

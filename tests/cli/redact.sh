@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: full
+# warptap run --redact: no name of the job's, no path, nothing of its environment is in the trace, in a segment that was
+# recovered neither; the account is that of a trace with names.
+set -eu
+build=$(realpath "${BUILD:-build}")
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+export WARPTAP_CONTROL_DIR=$dir/control WARPTAP_BUDGET=0 WARPTAP_EXIT_MS=10000 PYTHONDONTWRITEBYTECODE=1
+die() { echo "FAIL: $*"; cat "$dir"/*.out 2>/dev/null; exit 1; }
+
+job() { # NAME OPTIONS... : marks (an own program), kernels, a collective; in an environment that has something to hide
+	local name=$1 r p=(); shift
+	for r in 0 1; do
+		rank $r "$@" >"$dir/$name.$r.out" 2>&1 & p+=($!)
+	done
+	wait "${p[0]}" && wait "${p[1]}"
+}
+rank() {
+	local r=$1; shift
+	RANK=$r WORLD_SIZE=2 NCCL_DEBUG_FILE=/models/somebody/nccl.log VLLM_MODEL=/models/unreleased CUDA_VISIBLE_DEVICES=0 XLA_FLAGS=--dump=/models/somebody \
+		"$build/warptap" run -q "$@" --sim h100,devices=2 -o "$dir/$name" -- "$build/tests/cli/steady" seconds=1 rate=500 step=50 \
+		collective=100 id="$dir/$name.id" rank=$r ranks=2 device=$r
+}
+words='steady|somebody|unreleased|'"$(hostname)"'|'"$dir"
+plain() { zstd -dcq "$@" | grep -aEo "$words" | sort | uniq -c; }
+
+job named || die "the job"
+for w in steady_0 somebody unreleased "$(hostname)" "$dir"; do
+	zstd -dcq "$dir"/named/*.wt | grep -aqF "$w" || die "without --redact there is no $w: nothing would be tested"
+done
+job redacted --redact || die "the redacted job"
+[ "$(ls "$dir"/redacted | grep -c '^localhost\.')" -ge 1 ] || die "files are named by the host"
+[ -z "$(plain "$dir"/redacted/*.wt)" ] || { plain "$dir"/redacted/*.wt; die "names in the trace"; }
+zstd -dcq "$dir"/redacted/*.wt | grep -aq 'redacted-[0-9a-f]\{16\}' || die "no redacted names: nothing is named at all"
+for n in named redacted; do "$build/warptap" report --json "$dir/$n" >"$dir/$n.json" || die "$n: report"; done
+python3 - "$dir" <<'P' || die "the account of the redacted trace"
+import json, sys
+a, b = (json.load(open("%s/%s.json" % (sys.argv[1], n))) for n in ("named", "redacted"))
+for r in (a, b):
+    c = r["completeness"]
+    assert c["share"] == 1.0 and c["missing"] == 0, c
+    assert len(r["devices"]) == 2
+    for d in r["devices"]:
+        assert sum(d["leaves_ns"].values()) == d["window_ns"] and d["comm_total_ns"] > 0, d
+    assert len(r["steps"]) > 3, r["steps"]
+counts = [r["completeness"]["counted"] for r in (a, b)]
+assert counts[0]["collective"] == counts[1]["collective"] > 0, counts
+names = [{k["name"] for k in r["kernels"]} for r in (a, b)]
+assert len(names[0]) == 9 and len(names[1]) == 2 * 8 + 1, names  # each process has its own key
+assert all(n.startswith("redacted-") or "nccl" in n for n in names[1]), names[1]
+assert b["environment"].get("program") in (None, ""), b["environment"]
+P
+
+# Killed, and recovered from a black box that has the marks as they were said.
+: >"$dir/k.out"
+VLLM_MODEL=/models/unreleased "$build/warptap" run -q --redact --sim h100 -o "$dir/k" -- "$build/tests/cli/steady" \
+	seconds=60 rate=500 step=50 >"$dir/k.out" 2>&1 & runner=$!
+for _ in $(seq 200); do pid=$(sed -n 's/^ready //p' "$dir/k.out"); [ -z "$pid" ] || break; sleep 0.05; done
+[ -n "$pid" ] || die "the job does not begin"
+sleep 0.7
+kill -9 "$pid"; wait $runner 2>/dev/null || :
+"$build/warptap" recover "$dir/k" >"$dir/said" || die "not recovered"
+[ -z "$(plain "$dir"/k/*.wt)" ] || { plain "$dir"/k/*.wt; die "names in the recovered trace"; }
+echo ok
