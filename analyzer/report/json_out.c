@@ -121,7 +121,8 @@ void wt_jout_double(struct wt_jout *j, const char *key, double v)
 		return;
 	}
 	lead(j, key);
-	wt_strbuf_addf(j->out, "%.12g", v);
+	/* FLOPs and the like are whole numbers, and stay so as far as a double can count. */
+	wt_strbuf_addf(j->out, v == trunc(v) && fabs(v) < 9007199254740992.0 ? "%.0f" : "%.12g", v);
 }
 
 void wt_jout_count(struct wt_jout *j, const char *key, int64_t v)

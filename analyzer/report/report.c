@@ -225,6 +225,13 @@ static void add_part(struct wt_coll_row *row, const struct wt_part *p)
 	row->transfer_ns += wt_part_busy_ns(p) - p->wait_ns;
 }
 
+/* Only traces of our own say what was under way at their end (standings are in them). */
+static int is_unfinished(const struct wt_timeline *tl, const struct wt_collective *c)
+{
+	return tl->nstandings && tl->processes[c->process].level >= 0 &&
+	       !(c->flags & WT_COLL_COMPLETED);
+}
+
 /* Collectives by their records; kernels of communication families that belong to none, by their names. */
 static int add_collectives(struct wt_report *r)
 {
@@ -242,6 +249,7 @@ static int add_collectives(struct wt_report *r)
 		if (row) {
 			row->count++;
 			row->bytes += tl->collectives[i].bytes;
+			row->unfinished += is_unfinished(tl, &tl->collectives[i]);
 			wt_plans_add(row, &tl->collectives[i]);
 			add_part(row, &r->ranks->parts[i]);
 		}

@@ -61,6 +61,7 @@ struct wt_coll_row {
 	uint64_t comm; /* 0 = not known */
 	uint32_t nranks;
 	uint64_t count, kernels, bytes;
+	uint64_t unfinished; /* of count: stood when recording ended */
 	int64_t sum_ns, exposed_ns;
 	uint64_t matched;	      /* over ranks, of count (without records: of kernels) */
 	int64_t transfer_ns, wait_ns; /* of matched ones */

@@ -282,11 +282,15 @@ static int64_t modules_ns(const struct wt_axes *a)
 void wt_modules_json(const struct wt_report *r, struct wt_jout *j)
 {
 	const struct wt_axes *a = r->axes;
-	int64_t all_ns = modules_ns(a);
+	int64_t all_ns = modules_ns(a), others_ns = 0;
 
 	wt_jout_open(j, "modules", '{');
 	wt_jout_share(j, "coverage", share(all_ns - a->module_unknown_ns, all_ns));
 	wt_jout_int(j, "unknown_ns", a->module_unknown_ns);
+	for (size_t i = JSON_MODULES; i < a->nmodules; i++)
+		others_ns += a->modules[i].kernel_ns;
+	wt_jout_uint(j, "others", a->nmodules > JSON_MODULES ? a->nmodules - JSON_MODULES : 0);
+	wt_jout_int(j, "others_ns", others_ns);
 	wt_jout_open(j, "paths", '[');
 	for (size_t i = 0; i < a->nmodules && i < JSON_MODULES; i++) {
 		wt_jout_open(j, NULL, '{');
@@ -302,7 +306,7 @@ void wt_modules_json(const struct wt_report *r, struct wt_jout *j)
 static void modules_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_axes *a = r->axes;
-	int64_t all_ns = modules_ns(a);
+	int64_t all_ns = modules_ns(a), more_ns = 0;
 
 	wt_text_heading(r, out, "Modules by kernel time");
 	for (size_t i = 0; i < a->nmodules && i < TOP_MODULES; i++) {
@@ -311,6 +315,13 @@ static void modules_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_adds(out, "  ");
 		wt_text_name(out, wt_axes_text(a, a->modules[i].path), NAME_COLUMNS);
 		wt_strbuf_addc(out, '\n');
+	}
+	for (size_t i = TOP_MODULES; i < a->nmodules; i++)
+		more_ns += a->modules[i].kernel_ns;
+	if (a->nmodules > TOP_MODULES) {
+		wt_strbuf_adds(out, "  ");
+		wt_text_column(out, more_ns, all_ns);
+		wt_strbuf_addf(out, "  %zu more\n", a->nmodules - TOP_MODULES);
 	}
 	wt_strbuf_adds(out, "  ");
 	wt_text_column(out, a->module_unknown_ns, all_ns);

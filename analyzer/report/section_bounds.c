@@ -2,6 +2,7 @@
 /*
  * Number formats, products off the matrix pipe, and how much of the kernel time stands on what evidence.
  */
+#include <math.h>
 #include <inttypes.h>
 
 #include "report/section.h"
@@ -96,7 +97,7 @@ void wt_precision_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_double(j, "occupancy", t->occupancy_ns / (double)t->shaped_ns);
 	else
 		wt_jout_null(j, "occupancy");
-	wt_jout_double(j, "wave_idle_ns", t->idle_ns);
+	wt_jout_int(j, "wave_idle_ns", llround(t->idle_ns));
 	wt_jout_int(j, "below_one_wave_ns", t->small_ns);
 	wt_jout_int(j, "local_memory_ns", t->local_ns);
 	wt_jout_double(j, "product_flops", t->flops);

@@ -36,6 +36,7 @@ static void holes_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "end_ns", h->end_ns);
 		wt_jout_uint(j, "missing", h->missing);
 		wt_jout_bool(j, "paused", h->paused);
+		wt_jout_bool(j, "in_flight", h->in_flight);
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');

@@ -4,6 +4,7 @@
  * dense peak of all devices that worked. Tokens a second come from the user; else from tokens_per_step and the mean
  * of the whole steps (axes); else from tokens_per_step, steps and the time between first and last record.
  */
+#include <math.h>
 #include <inttypes.h>
 
 #include "axes/axes.h"
@@ -134,7 +135,7 @@ void wt_model_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_string(j, "recompute", wt_model_recompute(r->model));
 	wt_jout_double(j, "tokens_per_s", u.tokens_s > 0 ? u.tokens_s : 0);
 	wt_jout_string(j, "tokens_per_s_source", u.source);
-	wt_jout_double(j, "step_ns", u.step_ns);
+	wt_jout_int(j, "step_ns", llround(u.step_ns));
 	wt_jout_uint(j, "steps", u.steps);
 	wt_jout_string(j, "dtype", u.dtype == WT_DTYPE_UNKNOWN ? NULL : wt_dtype_name(u.dtype));
 	wt_jout_int(j, "devices", u.devices);

@@ -164,7 +164,7 @@ static int note_devices(struct wt_report *r)
 	    !note(r, "%d devices have no UUID in the file: each is taken as one per process",
 		  anonymous))
 		return -1;
-	if (overlaps &&
+	if (overlap_ns &&
 	    !note(r,
 		  "%" PRIu64
 		  " kernels start before the one before them on the same stream ends (dependent "
@@ -186,13 +186,47 @@ static int note_devices(struct wt_report *r)
 	return 0;
 }
 
+/* Of ranks only the time that all recorded is accounted for; kernels and collectives are listed of all of it. */
+static int note_common_window(struct wt_report *r)
+{
+	const struct wt_timeline *tl = r->tl;
+	int64_t sum_ns = 0, outside_ns = 0;
+
+	for (size_t d = 0; !r->ledger->narrowed && d < r->ledger->ndevices; d++) {
+		const struct wt_ledger_device *l = &r->ledger->devices[d];
+
+		for (size_t i = tl->device_first[l->device]; i < tl->device_first[l->device + 1];
+		     i++) {
+			const struct wt_op *op = &tl->ops[i];
+			int64_t from_ns = op->start_ns > l->w0_ns ? op->start_ns : l->w0_ns;
+			int64_t to_ns = op->end_ns < l->w1_ns ? op->end_ns : l->w1_ns;
+
+			if (op->kind != WT_OP_KERNEL || op->flags & WT_OP_UNTIMED)
+				continue;
+			sum_ns += op->end_ns - op->start_ns;
+			outside_ns +=
+				op->end_ns - op->start_ns - (to_ns > from_ns ? to_ns - from_ns : 0);
+		}
+	}
+	if (outside_ns <= sum_ns / 100)
+		return 0;
+	return note(r,
+		    "%.1f %% of the kernels' time, %" PRId64
+		    " ns, lies outside the window that all ranks recorded, and in no ledger: "
+		    "before "
+		    "the last one began or after the first one ended",
+		    100.0 * (double)outside_ns / (double)sum_ns, outside_ns)
+		       ? 0
+		       : -1;
+}
+
 int wt_notes_collect(struct wt_report *r)
 {
 	for (size_t i = 0; i < r->tl->nnotes; i++)
 		if (!note(r, "%s", wt_timeline_string(r->tl, r->tl->notes[i])))
 			return -1;
 	if (note_devices(r) || note_processes(r) || note_silent_ranks(r) ||
-	    note_one_after_another(r) || note_unknown_families(r))
+	    note_one_after_another(r) || note_common_window(r) || note_unknown_families(r))
 		return -1;
 	for (size_t i = 0; i < r->nnotes; i++)
 		if (r->notes[i].failed)

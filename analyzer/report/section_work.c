@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels by name, and collectives. */
+#include <math.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -79,7 +80,7 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 		known_double(j, "occupancy",
 			     k->shaped_ns ? k->occupancy_ns / (double)k->shaped_ns : 0);
 		if (k->shaped_ns)
-			wt_jout_double(j, "wave_idle_ns", k->idle_ns);
+			wt_jout_int(j, "wave_idle_ns", llround(k->idle_ns));
 		else
 			wt_jout_null(j, "wave_idle_ns");
 		wt_jout_int(j, "below_one_wave_ns", k->small_ns);
@@ -141,6 +142,7 @@ void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
 			wt_jout_null(j, "count");
 			wt_jout_null(j, "bytes");
 		}
+		wt_jout_uint(j, "unfinished", c->unfinished);
 		wt_jout_uint(j, "kernels", c->kernels);
 		wt_jout_int(j, "sum_ns", c->sum_ns);
 		wt_jout_int(j, "exposed_ns", c->exposed_ns);
@@ -174,6 +176,8 @@ void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
 				       c->bytes);
 		else
 			wt_strbuf_adds(out, ": by kernel name,");
+		if (c->unfinished)
+			wt_strbuf_addf(out, " %" PRIu64 " not finished,", c->unfinished);
 		wt_strbuf_addf(out, " %" PRIu64 " kernels, ", c->kernels);
 		wt_text_span(out, c->sum_ns);
 		wt_strbuf_adds(out, ", exposed ");

@@ -51,6 +51,7 @@ record() {
 		echo "$name: once more: the interpreter aborted a thread of PyTorch's while it ended"
 	done
 	"$build/warptap" report --json "$tmp/$name" >"$tmp/$name.json" || fail "$name: report exits $?"
+	python3 tests/cli/report_audit.py "$tmp/$name.json" || fail "$name: the report's numbers disagree"
 }
 
 # complete NAME: nothing is missing, nothing is wrong.
