@@ -42,7 +42,7 @@ const char *wt_grade_name(int grade);
 const char *wt_count_name(int kind);
 /* Operations that were counted, calls of collectives (which launch them) aside. */
 uint64_t wt_counted_all(const struct wt_report *r);
-/* "rank 1 has not called #21 on ...": where a job stands, what to look at first. 0 = nothing stands out or is written. */
+/* "rank 1 has not called #21 on ...": where a job stands, what to look at first. 0 = nothing is written. */
 int wt_text_standstill(const struct wt_progress *p, struct wt_strbuf *out);
 /* Where a model is given: tokens a second and MFU (against the higher peak, a verified one), 0 = not known. */
 void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_mfu);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where communication stands, from dumps of a job that hangs, or from its traces: the ranks to suspect, the
- * communicators whose ranks are not equally far, and what was called differently. Nothing is printed where no input has such a state.
+ * communicators whose ranks are not equally far, and what was called differently. Nothing is printed where no input has
+ * such a state.
  */
 #include <inttypes.h>
 #include <string.h>

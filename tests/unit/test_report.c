@@ -118,7 +118,7 @@ static void test_own_recording(void **state)
 	/* 12 timed of 15 that could be: 16 counted, 1 still in flight. */
 	has(&json, "\"missing\":2,\"in_flight\":1,\"share\":0.800000000,");
 	has(&json, "\"holes\":[{\"rank\":1,\"device\":0,\"stream\":7,\"start_ns\":30000,\"end_ns\":"
-		   "50000,\"missing\":3,\"paused\":false}]");
+		   "50000,\"missing\":3,\"paused\":false,\"in_flight\":false}]");
 	has(&json, "\"window_ns\":100000,\"compute_ns\":20000,");
 	has(&json, "\"none_ns\":80000,");
 	has(&json,
