@@ -391,6 +391,11 @@ const uint8_t *wt_source_head(struct wt_source *src, size_t *ret_n)
 			break;
 		src->out_bytes += got;
 	}
+	/* The mark that some editors and shells put before UTF-8: no part of any format. */
+	if (!src->text_offset && src->out_bytes > 3 && !memcmp(src->out, "\xef\xbb\xbf", 3)) {
+		src->out_at = 3;
+		src->text_offset = 3;
+	}
 	*ret_n = src->out_bytes - src->out_at;
 	return src->out + src->out_at;
 }

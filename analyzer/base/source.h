@@ -22,7 +22,10 @@ int wt_source_open_memory(struct wt_source **ret, const void *bytes, size_t n);
  * -WT_E_LIMIT (beyond 16 MiB of text). Before the first source is opened.
  */
 void wt_source_any_ratio(void);
-/* The first bytes, decoded, without consuming them: at most 64 KiB. *ret_n < 64 KiB only if the file is shorter. */
+/*
+ * The first bytes, decoded, without consuming them: at most 64 KiB. *ret_n < 64 KiB only if the file is shorter. A
+ * byte-order mark of UTF-8 is passed over, and stays so.
+ */
 const uint8_t *wt_source_head(struct wt_source *src, size_t *ret_n);
 /*
  * Reads up to n decoded bytes: how many, 0 at the end, -WT_E_IO, -WT_E_TRUNCATED (gzip ends early), -WT_E_CORRUPT (bad

@@ -53,21 +53,32 @@ static const struct likeness *looks_like(const uint8_t *head, size_t n)
 	static const struct likeness known[] = {
 		{"NVIDIA Tegra Profiler Report", "an Nsight Systems report", 28,
 		 "expected its export: `nsys export --type sqlite %s`"},
-		{"\x28\xb5\x2f\xfd", "zstd data that is no trace", 4, NULL},
+		{"\x28\xb5\x2f\xfd", "zstd data that is no trace of ours", 4,
+		 "expected what is in it: `zstd -d %s`"},
 		{"\x1f\x8b", "gzip data", 2, NULL},
-		{"PK\x03\x04", "a zip archive", 4, NULL},
+		{"PK\x03\x04", "a zip archive", 4, "expected what is in it: `unzip %s`"},
+		{"\xfd\x37zXZ", "xz data", 5, "expected what is in it: `xz -dk %s`"},
+		{"BZh", "bzip2 data", 3, "expected what is in it: `bzip2 -dk %s`"},
+		{"\xff\xfe", "UTF-16 text", 2,
+		 "expected UTF-8: `iconv -f UTF-16 -t UTF-8 %s >OTHER`"},
+		{"\xfe\xff", "UTF-16 text", 2,
+		 "expected UTF-8: `iconv -f UTF-16 -t UTF-8 %s >OTHER`"},
 		{"\x7f"
 		 "ELF",
 		 "a program or library", 4, NULL},
 		{"version http", "a Git LFS pointer", 12,
 		 "expected what `git lfs pull` fetches for %s"},
 	};
+	static const struct likeness tar = {"", "a tar archive", 0,
+					    "expected what is in it: `tar -xf %s`"};
 	static const struct likeness binary = {"", "binary data", 0, NULL},
 				     text = {"", "text", 0, NULL};
 
 	for (size_t i = 0; i < COUNT(known); i++)
 		if (n >= known[i].n && !memcmp(head, known[i].magic, known[i].n))
 			return &known[i];
+	if (n > 262 && !memcmp(head + 257, "ustar", 5))
+		return &tar;
 	for (size_t i = 0; i < n && i < 4096; i++)
 		if ((head[i] < ' ' && !strchr("\t\n\v\f\r\033", head[i])) || !head[i])
 			return &binary;

@@ -16,12 +16,31 @@
 #include "timeline/fields.h"
 
 #define MOST_THREADS 64
+#define MOST_FOLDERS 10000u /* looked into for one that is given */
+#define DEEPEST	     4u
 
 /* ---- the list ---- */
 
+/* The same file under any name counts once. */
+static int is_there(struct wt_job *job, const struct stat *st)
+{
+	for (size_t i = 0; i < job->n; i++)
+		if (job->files[i].inode == st->st_ino && job->files[i].device == st->st_dev)
+			return 1;
+	return 0;
+}
+
 static int add_file(struct wt_job *job, const char *path)
 {
-	char *copy = strdup(path);
+	struct stat st;
+	int is_file = !stat(path, &st) && S_ISREG(st.st_mode);
+	char *copy;
+
+	if (is_file && is_there(job, &st)) {
+		job->repeats++;
+		return 0;
+	}
+	copy = strdup(path);
 
 	if (copy && job->n == job->room) {
 		size_t room = job->room ? job->room * 2 : 16;
@@ -36,7 +55,10 @@ static int add_file(struct wt_job *job, const char *path)
 		free(copy);
 		return -WT_E_NOMEM;
 	}
-	job->files[job->n++] = (struct wt_job_file){.path = copy, .diag = {.offset = -1}};
+	job->files[job->n++] = (struct wt_job_file){.path = copy,
+						    .diag = {.offset = -1},
+						    .device = is_file ? st.st_dev : 0,
+						    .inode = is_file ? st.st_ino : 0};
 	return 0;
 }
 
@@ -78,12 +100,21 @@ static int is_folder(const char *path, const char *name)
 	return name[0] != '.' && !lstat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* The traces in a folder or, with `folders`, in the folders in it. 0, -WT_E_NOMEM, or -WT_E_IO (errno says why). */
-static int list_folder(struct wt_job *job, const char *path, int folders)
+struct folders {
+	struct wt_job *job;
+	unsigned left; /* that may still be listed */
+};
+
+/* The traces in the folders `levels` below this one. 0, -WT_E_NOMEM, or -WT_E_IO (errno says why). */
+static int list_folder(struct folders *f, const char *path, unsigned levels)
 {
 	struct dirent **names = NULL;
-	int n = scandir(path, &names, NULL, versionsort), rc = 0;
+	int n, rc = 0;
 
+	if (!f->left)
+		return 0;
+	f->left--;
+	n = scandir(path, &names, NULL, versionsort);
 	if (n < 0)
 		return -WT_E_IO;
 	for (int i = 0; i < n; i++) {
@@ -94,10 +125,11 @@ static int list_folder(struct wt_job *job, const char *path, int folders)
 		if (!rc) {
 			snprintf(file, room, "%s%s%s", path, ends_with(path, "/") ? "" : "/",
 				 names[i]->d_name);
-			if (folders && is_folder(file, names[i]->d_name))
-				rc = list_folder(job, file, 0) == -WT_E_NOMEM ? -WT_E_NOMEM : 0;
-			else if (!folders && is_trace(file, names[i]->d_name))
-				rc = add_file(job, file);
+			if (levels && is_folder(file, names[i]->d_name))
+				rc = list_folder(f, file, levels - 1) == -WT_E_NOMEM ? -WT_E_NOMEM
+										     : 0;
+			else if (!levels && is_trace(file, names[i]->d_name))
+				rc = add_file(f->job, file);
 		}
 		free(file);
 		free(names[i]);
@@ -106,22 +138,35 @@ static int list_folder(struct wt_job *job, const char *path, int folders)
 	return rc;
 }
 
-/* A folder a rank is usual; those beside traces are more likely other runs. */
+/*
+ * A folder a rank is usual, and some tools put what they write a few folders down (plugins/profile/RUN/). The least deep
+ * level with a trace counts: folders beside traces are more likely other runs.
+ */
 static int add_folder(struct wt_job *job, const char *path, struct wt_diag *diag)
 {
-	size_t before = job->n;
-	int rc = list_folder(job, path, 0);
+	struct folders f = {.job = job, .left = MOST_FOLDERS};
+	size_t before = job->n, repeats = job->repeats;
+	int rc = 0;
 
-	if (!rc && job->n == before)
-		rc = list_folder(job, path, 1);
+	for (unsigned levels = 0; levels <= DEEPEST && !rc; levels++) {
+		rc = list_folder(&f, path, levels);
+		if (job->n > before || job->repeats > repeats)
+			break;
+	}
 	if (rc == -WT_E_IO)
 		return wt_fail(diag, WT_E_IO, -1, "cannot list the folder: %s", strerror(errno));
-	if (!rc && job->n == before)
-		return wt_fail(
-			diag, WT_E_NOENT, -1,
-			"no trace in this folder, nor in the folders in it; expected files of: %s",
-			wt_importer_formats());
-	return rc ? wt_fail(diag, WT_E_NOMEM, -1, "out of memory") : 0;
+	if (rc)
+		return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
+	if (job->n > before || job->repeats > repeats)
+		return 0;
+	if (!f.left)
+		return wt_fail(diag, WT_E_NOENT, -1,
+			       "no trace in the first %u folders: give the one that holds them",
+			       MOST_FOLDERS);
+	return wt_fail(
+		diag, WT_E_NOENT, -1,
+		"no trace in this folder, nor %u levels of folders down; expected files of: %s",
+		DEEPEST, wt_importer_formats());
 }
 
 static int add_pattern(struct wt_job *job, const char *path)
@@ -237,6 +282,9 @@ int wt_job_read(struct wt_job *job, struct wt_builder **ret)
 	pthread_cond_destroy(&r.one_done);
 	pthread_mutex_destroy(&r.lock);
 	wt_builder_note_ranks(b);
+	if (job->repeats)
+		wt_builder_note(b, "%zu of the files named were named before: each is read once",
+				job->repeats);
 	*ret = b;
 	return 0;
 }

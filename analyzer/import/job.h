@@ -15,18 +15,20 @@ struct wt_job_file {
 	struct wt_diag diag;
 	struct wt_builder *builder; /* while it is read */
 	int done;
+	uint64_t device, inode; /* 0: no regular file */
 };
 struct wt_job {
 	struct wt_job_file *files;
 	size_t n, room;
+	size_t repeats;	 /* files that were on the list already */
 	int keep_asides; /* wt_builder_keep_asides() */
 };
 
 /*
- * Adds a file; the traces in a folder (found by content; what `warptap run` leaves beside them is passed over) or, if
- * there are none, those in the folders in it, no deeper, in natural order; or what a pattern (*, ?, [) matches, where
- * no file has that name. 0; -WT_E_NOENT: a folder without a trace; -WT_E_IO: it cannot be listed; -WT_E_NOMEM. *diag
- * says which.
+ * Adds a file, if it is not on the list already; the traces in a folder (found by content; what `warptap run` leaves
+ * beside them is passed over) or, if there are none, those in the folders in it, and so on for four levels, in natural
+ * order; or what a pattern (*, ?, [) matches, where no file has that name. 0; -WT_E_NOENT: a folder without a trace;
+ * -WT_E_IO: it cannot be listed; -WT_E_NOMEM. *diag says which.
  */
 int wt_job_add(struct wt_job *job, const char *path, struct wt_diag *diag);
 /* Reads all files. 0 and a builder (of nothing, if no file is usable); -WT_E_NOMEM. */

@@ -291,6 +291,7 @@ struct wt_json *wt_json_new(struct wt_source *src, size_t window_bytes)
 	if (!js)
 		return NULL;
 	js->src = src;
+	js->base = wt_source_text_offset(src);
 	js->room = window_bytes ? window_bytes : USUAL_WINDOW_BYTES;
 	if (js->room < MIN_WINDOW_BYTES)
 		js->room = MIN_WINDOW_BYTES;

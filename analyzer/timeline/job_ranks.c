@@ -108,8 +108,13 @@ void wt_builder_note_ranks(struct wt_builder *b)
 	}
 	n = collect(b, claims, &world);
 	note_rivals(b, claims, n);
-	/* A single file is looked at for itself. */
 	if (n && b->inputs.n > 1)
 		note_gaps(b, claims, n, world);
+	/* A single file is looked at for itself, but it does not tell what the others' would. */
+	else if (n == 1 && world > 1)
+		wt_builder_note(b,
+				"rank %" PRId32 " of a job of %" PRId32
+				" ranks: who waited for whom takes the files of all",
+				claims[0].rank, world);
 	free(claims);
 }

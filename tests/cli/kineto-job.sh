@@ -37,7 +37,7 @@ for name in ("folder.out", "pattern.out"):
     assert any("8 of 12 ranks are not among the files: 3-9, 11" in n for n in r["notes"]), r["notes"]
 assert [i["rank"] for i in json.load(open("folder.out"))["inputs"]] == [0, 1, 2, 10]
 PY
-# A folder a rank; beside traces, and deeper, folders are not looked into.
+# A folder a rank; folders beside traces, and those below the least deep level with a trace, are not looked into.
 mkdir -p nest/r0/deep nest/r1 nest/.hidden empty/a/b
 cp job/rank0.json.gz nest/r0/t.json.gz
 cp job/rank1.json nest/r1/t.json
@@ -50,8 +50,14 @@ ranks() { python3 -c 'import json; print(*sorted(d["rank"] for d in json.load(op
 cp job/rank10.json.gz nest/top.json.gz
 "$bin" report --json nest >out 2>err || fail "traces beside folders: exit $? $(cat err)"
 [ "$(ranks)" = 10 ] || fail "traces beside folders: ranks $(ranks)"
-"$bin" report --json empty >out 2>err
-[ $? = 1 ] && grep -q 'nor in the folders in it' err || fail "two levels down: $(cat err)"
+"$bin" report --json empty >out 2>err && [ "$(ranks)" = 2 ] || fail "two levels down: $(cat err)"
+mkdir -p deep/1/2/3/4/5 && cp job/rank2.json.gz deep/1/2/3/4/5/
+"$bin" report --json deep >out 2>err
+[ $? = 1 ] && grep -q 'nor 4 levels of folders down' err || fail "five levels down: $(cat err)"
+# A file named twice, under two names, is one.
+ln -s rank0.json.gz job/.link.gz
+"$bin" report --json job/rank0.json.gz job/.link.gz job/rank1.json job/rank0.json.gz >out 2>err || fail "named twice: exit $?"
+[ "$(ranks)" = "0 1" ] && grep -q '2 of the files named were named before' out || fail "named twice: ranks $(ranks)"
 # Two files of one rank, and one that is no trace.
 cp job/rank2.json.gz job/again.json.gz
 echo text >job/notes.txt

@@ -187,6 +187,16 @@ def files_as_they_lie():
     files["claim0.json"] = files["claim1.json"] = trace(PLAIN, distributedInfo={"rank": 3, "world_size": 8})
     case("one_rank_twice", None, paths=["claim0.json", "claim1.json"], sum={"count": 2},
          notes=["rank 3 is claimed by two files", "7 of 8 ranks are not among the files: 0-2, 4-7"])
+    case("one_rank_of_many", trace(PLAIN, distributedInfo={"rank": 3, "world_size": 8}), sum={"count": 1},
+         notes=["rank 3 of a job of 8 ranks", "no kernel was recognised as communication"])
+    case("byte_order_mark", b"\xef\xbb\xbf" + trace(PLAIN), sum={"count": 1}, inputs={"repairs": 0})
+    files["mark.json.gz"] = gzip.compress(b"\xef\xbb\xbf" + trace(PLAIN), mtime=0)
+    case("byte_order_mark_gz", None, paths=["mark.json.gz"], sum={"count": 1})
+    for name, data, word in (("utf16", trace(PLAIN).decode().encode("utf-16"), "UTF-16 text"),
+                             ("zip", b"PK\x03\x04" + bytes(60), "a zip archive"), ("xz", b"\xfd7zXZ\0", "xz data"),
+                             ("bzip2", b"BZh91AY&SY", "bzip2 data"),
+                             ("tar", b"a.json".ljust(257, b"\0") + b"ustar\x0000", "a tar archive")):
+        case(name, data, exit=1, err=["found " + word, "expected "])
     deep = b"[" * 200000
     case("deep_and_closed", trace([kernel(GEMM, 10, 5, 1, deep=Raw((deep + b"]" * 200000).decode()))]), sum={"count": 1})
     case("deep_and_open", b'{"traceEvents": ' + deep, exit=3, err=["found its end"])
