@@ -6,8 +6,10 @@
  */
 #include "agent/arena.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
+#include "agent/trouble.h"
 #include "proto/wt_err.h"
 
 static size_t round_up(size_t n, size_t to)
@@ -20,8 +22,10 @@ int wt_arena_open(struct wt_arena *a, size_t cap_bytes)
 	size_t cap = round_up(cap_bytes, WT_ARENA_STEP);
 	void *p = mmap(NULL, cap, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (p == MAP_FAILED)
+	if (p == MAP_FAILED) {
+		WT_TROUBLE(MEMORY, errno);
 		return -WT_E_NOMEM;
+	}
 	madvise(p, cap, MADV_DONTDUMP);
 	*a = (struct wt_arena){.base = p, .cap = cap};
 	return 0;
@@ -35,8 +39,10 @@ int wt_arena_commit(struct wt_arena *a, size_t bytes)
 		return 0;
 	if (!a->base || bytes > a->cap)
 		return -WT_E_NOMEM;
-	if (mprotect(a->base + a->committed, want - a->committed, PROT_READ | PROT_WRITE) != 0)
+	if (mprotect(a->base + a->committed, want - a->committed, PROT_READ | PROT_WRITE) != 0) {
+		WT_TROUBLE(MEMORY, errno);
 		return -WT_E_NOMEM;
+	}
 	a->committed = want;
 	return 0;
 }

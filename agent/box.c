@@ -25,6 +25,7 @@
 #include "agent.h"
 #include "config.h"
 #include "proto/wt_err.h"
+#include "trouble.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -81,7 +82,8 @@ static int open_file(struct wt_box *b, const char *dir, const char *stem)
 
 static void drop_file(struct wt_box *b)
 {
-	unlink(b->file.path);
+	if (unlink(b->file.path))
+		WT_TROUBLE(LEFT_BEHIND, errno);
 	wt_own_file_close(&b->file);
 	b->is_file = 0;
 }
@@ -348,6 +350,7 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 		drop_file(b);
 	}
 	b->kind = "anonymous";
+	WT_TROUBLE(BLACK_BOX, errno);
 	if (fill(b))
 		return -WT_E_NOMEM;
 	wt_box = b;
@@ -404,8 +407,9 @@ void wt_box_close(int keep)
 	if (!b || !b->is_file)
 		return;
 	b->cannot_grow = 1;
-	if (!keep && wt_own_file_check(&b->file, NULL))
-		unlink(b->file.path);
+	/* The trace is closed by now: the log has the word. */
+	if (!keep && wt_own_file_check(&b->file, NULL) && unlink(b->file.path))
+		wt_log("%s could not be removed: error %d", b->file.path, errno);
 	wt_own_file_close(&b->file);
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
@@ -32,6 +33,7 @@
 #include "agent/governor.h"
 #include "agent/level.h"
 #include "agent/thread.h"
+#include "agent/trouble.h"
 #include "agent/windows.h"
 #include "proto/control_msg.h"
 #include "proto/wt_err.h"
@@ -55,6 +57,7 @@ static struct {
 	uint64_t wake_ino;
 	struct client client[CLIENTS];
 	int64_t tick_ns;
+	int64_t deaf_ns; /* until then nobody is let in */
 	_Atomic uint32_t running, closing;
 	int rank;
 } c = {.sock = {.fd = -1}, .wake = {-1, -1}};
@@ -63,8 +66,12 @@ static int is_ours(int fd, uint64_t dev, uint64_t ino)
 {
 	struct stat st;
 
-	return fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_ino == ino &&
-	       (!dev || (uint64_t)st.st_dev == dev);
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st))
+		return errno !=
+		       EBADF; /* open, and nothing says whose it is: then it is what it was */
+	return (uint64_t)st.st_ino == ino && (!dev || (uint64_t)st.st_dev == dev);
 }
 
 /* ---- waking ---- */
@@ -74,10 +81,18 @@ static void open_wake(void)
 	struct stat st;
 	int p[2];
 
-	if (pipe2(p, O_CLOEXEC | O_NONBLOCK))
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK)) {
+		WT_TROUBLE(CONTROL, errno);
 		return;
+	}
+	if (fstat(p[0], &st)) {
+		WT_TROUBLE(CONTROL, errno);
+		close(p[0]);
+		close(p[1]);
+		return;
+	}
 	c.wake[0] = wt_control_fd_high(p[0]);
-	c.wake_ino = fstat(c.wake[0], &st) ? 0 : (uint64_t)st.st_ino;
+	c.wake_ino = (uint64_t)st.st_ino;
 	__atomic_store_n(&c.wake[1], wt_control_fd_high(p[1]), __ATOMIC_RELEASE);
 }
 
@@ -165,8 +180,11 @@ static int is_same_user(int fd)
 	struct ucred cred;
 	socklen_t n = sizeof(cred);
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) && n == sizeof(cred) &&
-	       cred.uid == geteuid();
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n)) {
+		WT_TROUBLE(CONTROL, errno);
+		return 0;
+	}
+	return n == sizeof(cred) && cred.uid == geteuid();
 }
 
 static void accept_client(int64_t now_ns)
@@ -174,11 +192,21 @@ static void accept_client(int64_t now_ns)
 	int fd = wt_control_fd_high(accept4(c.sock.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK));
 	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0) {
+		/* Gone again; or no descriptor to be had, and then it still waits, and asking at once would not end. */
+		if (errno != EAGAIN && errno != ECONNABORTED && errno != EINTR) {
+			WT_TROUBLE(CONTROL, errno);
+			c.deaf_ns = now_ns + BLIND_NS;
+		}
 		return;
-	for (int i = 0; i < CLIENTS && is_same_user(fd) && !fstat(fd, &st); i++) {
+	}
+	for (int i = 0; i < CLIENTS && is_same_user(fd); i++) {
 		if (c.client[i].fd >= 0)
 			continue;
+		if (fstat(fd, &st)) {
+			WT_TROUBLE(CONTROL, errno);
+			break;
+		}
 		c.client[i] = (struct client){fd, (uint64_t)st.st_dev, (uint64_t)st.st_ino,
 					      now_ns + CLIENT_NS};
 		return;
@@ -198,6 +226,8 @@ static void serve(struct client *k)
 	n = recv(k->fd, in, sizeof(in), MSG_DONTWAIT | MSG_TRUNC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n < 0 && errno != ECONNRESET)
+		WT_TROUBLE(CONTROL, errno);
 	if (n > 0) {
 		size_t len = answer(in, (size_t)n > sizeof(in) ? sizeof(in) : (size_t)n, out,
 				    sizeof(out));
@@ -205,6 +235,8 @@ static void serve(struct client *k)
 		/* It has asked once and gets one packet, if it has room for it. */
 		if (is_ours(k->fd, k->dev, k->ino))
 			n = send(k->fd, out, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n < 0 && errno != EPIPE && errno != ECONNRESET)
+			WT_TROUBLE(CONTROL, errno);
 	}
 	drop(k);
 }
@@ -232,7 +264,10 @@ static void wait_for_work(int64_t until_ns)
 	struct timespec t;
 
 	p[0] = (struct pollfd){is_ours(c.wake[0], 0, c.wake_ino) ? c.wake[0] : -1, POLLIN, 0};
-	p[1] = (struct pollfd){wt_control_sock_check(&c.sock) ? c.sock.fd : -1, POLLIN, 0};
+	p[1] = (struct pollfd){wt_control_sock_check(&c.sock) && now >= c.deaf_ns ? c.sock.fd : -1,
+			       POLLIN, 0};
+	if (now < c.deaf_ns)
+		until_ns = least(until_ns, c.deaf_ns);
 	for (int i = 0; i < CLIENTS; i++) {
 		p[2 + i] = (struct pollfd){c.client[i].fd, POLLIN, 0};
 		if (c.client[i].fd >= 0)
@@ -242,8 +277,13 @@ static void wait_for_work(int64_t until_ns)
 		until_ns = least(until_ns, now + BLIND_NS);
 	left = until_ns > now ? until_ns - now : 0;
 	t = (struct timespec){left / 1000000000, left % 1000000000};
-	if (ppoll(p, 2 + CLIENTS, &t, NULL) < 0)
+	if (ppoll(p, 2 + CLIENTS, &t, NULL) < 0) {
+		if (errno != EINTR) {
+			WT_TROUBLE(CONTROL, errno);
+			nanosleep(&(struct timespec){.tv_nsec = BLIND_NS}, NULL);
+		}
 		return;
+	}
 	now = wt_clock_mono_ns();
 	if (p[0].revents)
 		drain_wake();
@@ -300,6 +340,7 @@ int wt_control_start(const char *trace_dir, const char *stem, int rank)
 	r = wt_thread_start(run, NULL);
 	if (r) {
 		atomic_store(&c.running, 0);
+		WT_TROUBLE(CONTROL, errno);
 		wt_log("control: no thread: the level stays what it is");
 	}
 	return r;

@@ -22,6 +22,7 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/trouble.h"
 #include "proto/wt_err.h"
 
 #define HIGH_FD 500
@@ -97,7 +98,7 @@ static int listen_in(struct wt_control_sock *s, const char *dir, int dir_fd, con
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	struct stat st;
-	int fd;
+	int fd, why;
 
 	if (snprintf(s->path, sizeof(s->path), "%s/%s", dir, name) >= (int)sizeof(s->path) ||
 	    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s", dir_fd, name) >=
@@ -118,8 +119,10 @@ static int listen_in(struct wt_control_sock *s, const char *dir, int dir_fd, con
 	s->ino = (uint64_t)st.st_ino;
 	return 0;
 fail:
-	wt_log("control: cannot listen at %s: %s", s->path, strerrorname_np(errno));
+	why = errno;
+	wt_log("control: cannot listen at %s: %s", s->path, strerrorname_np(why));
 	close(fd);
+	errno = why;
 	return -WT_E_IO;
 }
 
@@ -131,14 +134,18 @@ int wt_control_sock_open(struct wt_control_sock *s)
 
 	s->fd = -1;
 	s->path[0] = 0;
-	if (dir_fd < 0)
+	if (dir_fd < 0) {
+		WT_TROUBLE(CONTROL, errno);
 		return -WT_E_IO;
+	}
 	snprintf(name, sizeof(name), "%d.%llu.%llu", (int)getpid(), start_time(),
 		 stat("/proc/self/ns/pid", &ns) ? 0ull : (unsigned long long)ns.st_ino);
 	r = listen_in(s, dir, dir_fd, name);
-	close(dir_fd);
-	if (r)
+	if (r) {
+		WT_TROUBLE(CONTROL, errno);
 		s->path[0] = 0;
+	}
+	close(dir_fd);
 	return r;
 }
 
@@ -148,7 +155,8 @@ int wt_control_sock_check(struct wt_control_sock *s)
 
 	if (s->fd < 0)
 		return 0;
-	if (!fstat(s->fd, &st) && (uint64_t)st.st_dev == s->dev && (uint64_t)st.st_ino == s->ino)
+	if (fstat(s->fd, &st) ? errno != EBADF
+			      : (uint64_t)st.st_dev == s->dev && (uint64_t)st.st_ino == s->ino)
 		return 1;
 	s->fd = -1; /* closed by the job, or its own now */
 	return 0;

@@ -38,6 +38,7 @@
 #include "sandbox.h"
 #include "tls.h"
 #include "trace.pb-c.h"
+#include "trouble.h"
 
 int wt_agent_enabled;
 _Atomic int wt_agent_loaded;
@@ -168,10 +169,12 @@ static void start(const char *no_control)
 	if (make_stem())
 		return;
 	wt_log_open(wt_config.dir, stem);
-	if (no_control)
+	if (no_control) {
+		WT_TROUBLE(CONTROL, EPERM);
 		wt_log("a filter of system calls kills for %s: no control: the level stays what it "
 		       "is",
 		       no_control);
+	}
 	if (wt_box_open(wt_config.dir, stem, (uint64_t)wt_config.pool_mb << 20)) {
 		wt_log("no memory for the black box: not recording");
 		return;
@@ -205,6 +208,17 @@ static void start(const char *no_control)
 		wt_control_start(wt_config.dir, stem, wt_header_rank());
 }
 
+/* Beside a limit on the size of files a word is not worth the signal: see above. */
+static void say_only(const char *why)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur != RLIM_INFINITY || make_stem())
+		return;
+	wt_log_open(wt_config.dir, stem);
+	wt_log("%s: not recording", why);
+}
+
 /*
  * Beyond RLIMIT_FSIZE the kernel answers a write or a reservation with EFBIG, which we expect, and with SIGXFSZ, which
  * would end the job. It goes to this thread: held back, and taken away again unless one was waiting before.
@@ -216,8 +230,10 @@ static void start_without_sigxfsz(const char *no_control)
 
 	sigemptyset(&xfsz);
 	sigaddset(&xfsz, SIGXFSZ);
-	if (sigpending(&before) || pthread_sigmask(SIG_BLOCK, &xfsz, &old))
+	if (sigpending(&before) || pthread_sigmask(SIG_BLOCK, &xfsz, &old)) {
+		say_only("signals cannot be held back");
 		return;
+	}
 	start(no_control);
 	/* The raw call: libc's is a cancellation point, and the thread is the job's. */
 	if (!sigismember(&before, SIGXFSZ))
@@ -225,25 +241,17 @@ static void start_without_sigxfsz(const char *no_control)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* Beside a limit on the size of files a word is not worth the signal: see above. */
-static void say_only(const char *deadly)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur != RLIM_INFINITY || make_stem())
-		return;
-	wt_log_open(wt_config.dir, stem);
-	wt_log("a filter of system calls kills for %s: not recording", deadly);
-}
-
 static void start_here(void)
 {
 	const char *deadly;
 	int not_here = wt_sandbox_look(&deadly);
+	char why[96];
 
-	if (not_here == WT_SANDBOX_LIFE)
-		say_only(deadly);
-	else if (not_here != WT_SANDBOX_LOG)
+	if (not_here == WT_SANDBOX_LIFE) {
+		snprintf(why, sizeof(why), "a filter of system calls kills for %s", deadly);
+		say_only(why);
+	}
+	if (!not_here || not_here == WT_SANDBOX_CONTROL)
 		start_without_sigxfsz(deadly);
 }
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "trouble.h"
 
 #define LINES_MAX 1000 /* a log is for people: whoever repeats himself is cut off */
 
@@ -31,11 +32,11 @@ static void append(const char *text, size_t n)
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
 	ssize_t done;
 
-	if (fd < 0)
-		return;
-	done = write(fd, text, n);
-	(void)done; /* a full disk: nobody left to tell */
-	close(fd);
+	done = fd < 0 ? -1 : write(fd, text, n);
+	if (done < 0)
+		WT_TROUBLE(LOG, errno);
+	if (fd >= 0)
+		close(fd);
 }
 
 void wt_log_open(const char *dir, const char *stem)

@@ -28,7 +28,7 @@ static int move_high(const struct wt_own_file *f, int fd)
 
 	if (high < 0) /* the limit on descriptors is below: any free one */
 		return fd;
-	if (!fstat(fd, &st) && is_same(f, &st))
+	if (fstat(fd, &st) ? errno != EBADF : is_same(f, &st))
 		close(fd);
 	return high;
 }
@@ -48,7 +48,11 @@ int wt_own_file_create(struct wt_own_file *f, const char *path, int mode)
 	if (fd < 0)
 		return -WT_E_IO;
 	if (fstat(fd, &st)) {
+		int why = errno;
+
+		unlink(path); /* made just now */
 		close(fd);
+		errno = why;
 		return -WT_E_IO;
 	}
 	f->dev = (uint64_t)st.st_dev;
@@ -64,8 +68,12 @@ int wt_own_file_check(struct wt_own_file *f, struct stat *st)
 
 	if (f->fd < 0)
 		return 0;
-	if (!fstat(f->fd, &now) && is_same(f, &now))
-		goto found;
+	if (!fstat(f->fd, &now)) {
+		if (is_same(f, &now))
+			goto found;
+	} else if (errno != EBADF) {
+		return 0; /* open, and nothing says whose it is: it is kept, and not written to */
+	}
 	f->fd = -1;
 	fd = open(f->path, f->mode | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)

@@ -12,6 +12,7 @@
 #include <cuda.h>
 #include <ctype.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/pack.h"
+#include "agent/real_calls.h"
+#include "agent/trouble.h"
 
 #define AGENT_VERSION "0.1.0"
 #define PAIRS_MAX     128
@@ -169,10 +172,16 @@ static void read_process(void)
 	ssize_t n;
 	int fd;
 
-	if (wt_config.redact || gethostname(head.host, sizeof(head.host) - 1) != 0)
+	if (gethostname(head.host, sizeof(head.host) - 1) != 0) {
+		WT_TROUBLE(PROCESS, errno);
+		head.host[0] = '\0';
+	}
+	if (wt_config.redact)
 		head.host[0] = '\0';
 	n = readlink("/proc/self/exe", text, sizeof(text) - 1);
-	if (n > 0 && !wt_config.redact) {
+	if (n <= 0) {
+		WT_TROUBLE(PROCESS, errno);
+	} else if (!wt_config.redact) {
 		const char *base;
 
 		text[n] = '\0';
@@ -184,10 +193,11 @@ static void read_process(void)
 		if ((unsigned char)*s >= 0x80)
 			*s = '?';
 	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		WT_TROUBLE(PROCESS, errno);
+	if (fd >= 0)
+		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	for (size_t i = 0, digits = 0; text[i] && digits < 32; i++) {
 		const char *hex = "0123456789abcdef", *at = strchr(hex, text[i]);
@@ -217,13 +227,13 @@ static void read_device(int i)
 	warptap__v1__device__init(d);
 	d->id = (uint32_t)i;
 	d->name = head.name[i];
-	if (!get || get(&dev, i) != CUDA_SUCCESS)
+	if (!get || !wt_answered(get(&dev, i)))
 		return;
 	if (name)
-		name(head.name[i], sizeof(head.name[i]), dev);
-	if (uuid && uuid((CUuuid *)head.uuid[i][0], dev) == CUDA_SUCCESS)
+		wt_answered(name(head.name[i], sizeof(head.name[i]), dev));
+	if (uuid && wt_answered(uuid((CUuuid *)head.uuid[i][0], dev)))
 		d->uuid = (ProtobufCBinaryData){.len = 16, .data = head.uuid[i][0]};
-	if (uuid2 && uuid2((CUuuid *)head.uuid[i][1], dev) == CUDA_SUCCESS) {
+	if (uuid2 && wt_answered(uuid2((CUuuid *)head.uuid[i][1], dev))) {
 		ProtobufCBinaryData v2 = {.len = 16, .data = head.uuid[i][1]};
 
 		/* The newer call names the MIG instance where there is one. */
@@ -233,13 +243,13 @@ static void read_device(int i)
 			d->mig_uuid = v2;
 	}
 	if (attr) {
-		attr(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev);
-		attr(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev);
-		attr(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev);
+		wt_answered(attr(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, dev));
+		wt_answered(attr(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, dev));
+		wt_answered(attr(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, dev));
 	}
 	d->sm_count = (uint32_t)sms;
 	d->cc = (uint32_t)(10 * major + minor);
-	if (mem && mem(&bytes, dev) == CUDA_SUCCESS)
+	if (mem && wt_answered(mem(&bytes, dev)))
 		d->memory_bytes = bytes;
 }
 
@@ -249,7 +259,7 @@ static void read_devices(void)
 	int n = 0;
 
 	head.devices = 0;
-	if (!count || count(&n) != CUDA_SUCCESS || n < 0)
+	if (!count || !wt_answered(count(&n)) || n < 0)
 		return;
 	head.devices = n < DEVICES_MAX ? n : DEVICES_MAX;
 	for (int i = 0; i < head.devices; i++)
@@ -288,7 +298,7 @@ static void read_versions(void)
 
 	head.environment.n = head.captured;
 	head.used = head.captured_text;
-	if (driver && driver(&v) == CUDA_SUCCESS) {
+	if (driver && wt_answered(driver(&v))) {
 		snprintf(text, sizeof(text), "%d", v);
 		add(&head.environment, "driver", text);
 	}
@@ -324,7 +334,7 @@ void wt_header_emit(struct wt_pack *p, int bare)
 	for (int i = 0; i < head.devices; i++)
 		devices[i] = &head.device[i];
 	m.file_id = (ProtobufCBinaryData){.len = 16, .data = p->file_id};
-	m.minor = 4;
+	m.minor = 5;
 	m.segment = p->segment;
 	m.pid = (uint64_t)getpid();
 	m.boot_id = (ProtobufCBinaryData){.len = 16, .data = head.boot_id};

@@ -103,6 +103,8 @@ int wt_sink_write(void *sink, const void *bytes, size_t n)
 
 void wt_sink_close(struct wt_sink *s)
 {
+	if (!s->pos && s->file.ino && unlink(s->file.path)) /* an empty file is no trace */
+		s->sys_errno = errno;
 	if (!is_ours(s))
 		return;
 	/* Gives back what was reserved beyond the end; harmless where it fails. */

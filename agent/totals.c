@@ -12,6 +12,7 @@
 #include "agent/cost.h"
 #include "agent/hook_table.h"
 #include "agent/registry.h"
+#include "agent/trouble.h"
 #include "collectors/cupti_activity.h"
 
 #define KIND(k_)  WARPTAP__V1__COUNT_KIND__COUNT_KIND_##k_
@@ -146,6 +147,31 @@ static void say_ring_loss(void *arg, struct wt_ring *r)
 	wt_pack_emit(v->p, WARPTAP__V1__PACKET__BODY_LOSS, &m, 0);
 }
 
+static void say_troubles(struct wt_totals *t, struct wt_pack *p, int last)
+{
+	Warptap__V1__Troubles m = WARPTAP__V1__TROUBLES__INIT;
+	Warptap__V1__TroubleWhat what[WT_TROUBLES];
+	int32_t error[WT_TROUBLES];
+	uint64_t n[WT_TROUBLES], sum = 0;
+	size_t rows = 0;
+
+	for (unsigned i = 1; i < WT_TROUBLES; i++) {
+		n[rows] = wt_trouble_read(i, &error[rows]);
+		what[rows] = (Warptap__V1__TroubleWhat)i;
+		sum += n[rows];
+		rows += n[rows] != 0;
+	}
+	if (sum == t->said_troubles)
+		return;
+	t->said_troubles = sum;
+	m.tsc = wt_tsc();
+	m.what = what;
+	m.error = error;
+	m.n = n;
+	m.n_what = m.n_error = m.n_n = rows;
+	emit(p, WARPTAP__V1__PACKET__BODY_TROUBLES, &m, last);
+}
+
 static void say_cost(struct wt_totals *t, struct wt_pack *p, int last)
 {
 	Warptap__V1__Cost m = WARPTAP__V1__COST__INIT;
@@ -234,5 +260,6 @@ void wt_totals_say(struct wt_totals *t, struct wt_pack *p, int last)
 	rows.sum = 0;
 	collect(t, p, &cupti, &rows);
 	say_counts(t, p, &rows, last);
+	say_troubles(t, p, last);
 	say_cost(t, p, last);
 }

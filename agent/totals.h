@@ -21,6 +21,7 @@ struct wt_totals {
 	uint64_t dropped; /* host rows */
 	/* What has been said, so that a quiet job costs nothing. */
 	uint64_t said_sum, said_cupti, said_buffer;
+	uint64_t said_troubles;
 	struct {
 		const struct wt_ring *ring;
 		uint64_t dropped;

@@ -93,7 +93,10 @@ static void wait_until(int64_t when_ns)
 
 		if (left <= 0)
 			return;
-		futex(&writer.wake, FUTEX_WAIT, 0, &t);
+		/* It may be refused (a filter): then this is no reason to spin. */
+		if (futex(&writer.wake, FUTEX_WAIT, 0, &t) && errno != EAGAIN && errno != EINTR &&
+		    errno != ETIMEDOUT)
+			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
 }
 
@@ -353,6 +356,8 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 	r = wt_pack_open(&writer.pack, path, (uint64_t)wt_config.out_mb << 20);
 	if (r) {
 		wt_log("trace: cannot open %s: error %d", path, writer.pack.sink.sys_errno);
+		wt_sink_close(&writer.pack.sink);
+		wt_arena_close(&writer.pack.mem);
 		return r;
 	}
 	wt_header_capture();
@@ -365,6 +370,9 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 	if (r) {
 		atomic_store(&writer.running, 0);
 		wt_log("trace: no thread for the writer");
+		unlink(path); /* no more than its head is in it */
+		wt_sink_close(&writer.pack.sink);
+		wt_arena_close(&writer.pack.mem);
 	}
 	return r;
 }

@@ -24,6 +24,7 @@
 #include "agent/clock.h"
 #include "agent/cost.h"
 #include "agent/hook_table.h"
+#include "agent/trouble.h"
 #include "collectors/collector.h"
 #include "collectors/cupti_api.h"
 #include "collectors/manners.h"
@@ -54,6 +55,23 @@ static struct {
 	_Atomic uint32_t spill_busy;
 	_Alignas(8) uint8_t spill[SPILLS][SPILL_BYTES];
 } activity = {.state = STATE(ABSENT)};
+
+/* An answer of CUPTI's that should be success. */
+static CUptiResult told(CUptiResult r)
+{
+	if (r != CUPTI_SUCCESS)
+		WT_TROUBLE(CUPTI, (int)r);
+	return r;
+}
+
+/* To a question about a handle, which the job may have destroyed meanwhile. */
+static int asked(CUptiResult r)
+{
+	if (r != CUPTI_ERROR_INVALID_CONTEXT && r != CUPTI_ERROR_INVALID_STREAM &&
+	    r != CUPTI_ERROR_INVALID_PARAMETER)
+		told(r);
+	return r != CUPTI_SUCCESS;
+}
 
 static void nap(void)
 {
@@ -163,7 +181,8 @@ uint64_t wt_cupti_timestamp(void)
 {
 	uint64_t now = 0;
 
-	if (wt_cupti_state() != STATE(OURS) || wt_cupti.cuptiGetTimestamp(&now) != CUPTI_SUCCESS)
+	if (wt_cupti_state() != STATE(OURS) ||
+	    told(wt_cupti.cuptiGetTimestamp(&now)) != CUPTI_SUCCESS)
 		return 0;
 	return now;
 }
@@ -181,7 +200,7 @@ uint32_t wt_cupti_context_id(uint64_t context)
 	uint32_t id = 0;
 
 	if (wt_cupti_state() != STATE(OURS) || !wt_cupti.cuptiGetContextId || !context ||
-	    wt_cupti.cuptiGetContextId((CUcontext)(uintptr_t)context, &id) != CUPTI_SUCCESS)
+	    asked(wt_cupti.cuptiGetContextId((CUcontext)(uintptr_t)context, &id)))
 		return 0;
 	return id;
 }
@@ -191,8 +210,8 @@ uint32_t wt_cupti_stream_id(uint64_t context, uint64_t stream)
 	uint32_t id = 0;
 
 	if (wt_cupti_state() != STATE(OURS) || !wt_cupti.cuptiGetStreamIdEx || !context ||
-	    wt_cupti.cuptiGetStreamIdEx((CUcontext)(uintptr_t)context, (CUstream)(uintptr_t)stream,
-					0, &id) != CUPTI_SUCCESS)
+	    asked(wt_cupti.cuptiGetStreamIdEx((CUcontext)(uintptr_t)context,
+					      (CUstream)(uintptr_t)stream, 0, &id)))
 		return 0;
 	return id;
 }
@@ -205,6 +224,7 @@ void wt_cupti_distrust(void)
 /* The collector is off from here on; hooks go on at level api. */
 static int fail(const char *what, int result)
 {
+	WT_TROUBLE(CUPTI, result);
 	wt_log("cupti_activity: %s answered %d: no device times", what, result);
 	atomic_store(&activity.state, STATE(FAILED));
 	atomic_store(&activity.kinds, 0);
@@ -242,24 +262,34 @@ static const struct {
 };
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Each call by itself; how many were refused. */
-static size_t switch_api(uint8_t on, int (*stop)(void))
-{
-	size_t refused = 0;
+/* Calls of the driver's and of the runtime's: how many were asked for and refused, and the last refusal. */
+struct refused {
+	size_t asked[2], n[2];
+	int answer;
+};
 
+/* Each call by itself; returns how many were refused. */
+static size_t switch_api(uint8_t on, int (*stop)(void), struct refused *ret)
+{
+	*ret = (struct refused){.answer = 0};
 	for (size_t i = 0; i < CALLS && !(stop && stop()); i++) {
 		CUptiResult r = calls[i].runtime
 					? wt_cupti.cuptiActivityEnableRuntimeApi(calls[i].cbid, on)
 					: wt_cupti.cuptiActivityEnableDriverApi(calls[i].cbid, on);
 
-		refused += r != CUPTI_SUCCESS; /* an older release does not know the newest calls */
+		ret->asked[calls[i].runtime]++;
+		if (r == CUPTI_SUCCESS)
+			continue;
+		ret->n[calls[i].runtime]++; /* an older release does not know the newest calls */
+		ret->answer = (int)r;
 	}
-	return refused;
+	return ret->n[0] + ret->n[1];
 }
 
 /* 1 = API records will come. */
 static int enable_api(int (*stop)(void))
 {
+	struct refused no;
 	size_t refused;
 
 	if (!wt_cupti.cuptiActivityEnableRuntimeApi || !wt_cupti.cuptiActivityEnableDriverApi) {
@@ -267,7 +297,10 @@ static int enable_api(int (*stop)(void))
 		       "alone");
 		return 0;
 	}
-	refused = switch_api(1, stop);
+	refused = switch_api(1, stop, &no);
+	for (int d = 0; d < 2; d++)
+		if (no.n[d] && no.n[d] == no.asked[d])
+			WT_TROUBLE(CUPTI, no.answer);
 	if (refused)
 		wt_log("cupti_activity: %zu of %zu calls refused for API records", refused, CALLS);
 	return refused < CALLS;
@@ -281,6 +314,8 @@ static int enable_kinds(int (*stop)(void))
 	for (size_t i = 0; i < N_KINDS && !(stop && stop()); i++) {
 		CUptiResult r = wt_cupti.cuptiActivityEnable(kinds[i].kind);
 
+		if (kinds[i].bit != 1)
+			told(r);
 		if (r == CUPTI_SUCCESS)
 			atomic_fetch_or(&activity.kinds, kinds[i].bit);
 		else if (kinds[i].bit == 1)
@@ -293,10 +328,12 @@ static int enable_kinds(int (*stop)(void))
 
 static void disable_kinds(void)
 {
+	struct refused no;
+
 	for (size_t i = 0; i < N_KINDS; i++)
-		wt_cupti.cuptiActivityDisable(kinds[i].kind);
+		told(wt_cupti.cuptiActivityDisable(kinds[i].kind));
 	if (wt_cupti.cuptiActivityEnableRuntimeApi && wt_cupti.cuptiActivityEnableDriverApi)
-		switch_api(0, NULL);
+		switch_api(0, NULL, &no);
 }
 
 static void add_expected(void *arg, struct wt_ring *r)
@@ -330,7 +367,7 @@ static void ask_dropped(void)
 	size_t n = 0;
 
 	if (wt_cupti.cuptiActivityGetNumDroppedRecords &&
-	    wt_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n) == CUPTI_SUCCESS && n)
+	    told(wt_cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &n)) == CUPTI_SUCCESS && n)
 		atomic_fetch_add(&activity.dropped, n);
 }
 
@@ -342,7 +379,7 @@ int wt_cupti_arm(int (*stop)(void))
 		return -WT_E_UNSUPPORTED;
 	/* What a tool has left behind goes to the tool. */
 	if (activity.armed_once)
-		wt_cupti.cuptiActivityFlushAll(0);
+		told(wt_cupti.cuptiActivityFlushAll(0));
 	r = (int)wt_cupti.cuptiActivityRegisterCallbacks(
 		(CUpti_BuffersCallbackRequestFunc)wt_manners_request,
 		(CUpti_BuffersCallbackCompleteFunc)wt_manners_complete);
@@ -380,7 +417,7 @@ long wt_cupti_disarm(int64_t most_ns, int (*stop)(void))
 	while (atomic_load(&activity.flushing) && wt_clock_mono_ns() < until)
 		nap();
 	for (;;) {
-		wt_cupti.cuptiActivityFlushAll(0);
+		told(wt_cupti.cuptiActivityFlushAll(0));
 		wt_writer_poke();
 		got = atomic_load(&activity.received) - activity.received0;
 		now = wt_clock_mono_ns();
@@ -418,6 +455,7 @@ static int start(void)
 	}
 	r = wt_cupti_load();
 	if (r == -WT_E_NOENT) {
+		WT_TROUBLE(CUPTI_LIBRARY, 0);
 		wt_log("cupti_activity: no libcupti found: no device times");
 		wt_writer_state(WT_LEVEL_API, STATE(ABSENT), REASON(START), 0);
 		goto out;
@@ -457,7 +495,7 @@ static void flush(int forced)
 	}
 	atomic_store(&activity.flushing, 1);
 	if (wt_cupti_state() == STATE(OURS))
-		wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+		told(wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
 	if (wt_cupti_state() == STATE(OURS))
 		ask_dropped();
 	atomic_store(&activity.flushing, 0);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/trouble.h"
 #include "collectors/cupti_api.h"
 
 #define UNTIMED	 WARPTAP__V1__RECORD_FLAG__RECORD_FLAG_UNTIMED
@@ -286,22 +287,26 @@ uint64_t wt_cupti_buffer(uint8_t *buf, size_t valid_bytes,
 	const uint8_t *before = NULL;
 	uint64_t other = 0;
 	uint32_t version = 0;
+	CUptiResult r;
 	int extra = 0;
 
 	if (wt_cupti.cuptiGetVersion && wt_cupti.cuptiGetVersion(&version) == CUPTI_SUCCESS)
 		extra = version >= 130000;
-	while (wt_cupti.cuptiActivityGetNextRecord(buf, valid_bytes, &rec) == CUPTI_SUCCESS) {
+	while ((r = wt_cupti.cuptiActivityGetNextRecord(buf, valid_bytes, &rec)) == CUPTI_SUCCESS) {
 		const uint8_t *at = (const uint8_t *)rec;
-		struct wt_dev_rec r;
+		struct wt_dev_rec dev;
 
 		if (at < buf || at >= buf + valid_bytes)
 			break;
 		learn(before, at, extra);
 		before = at;
-		if (wt_cupti_record(at, (size_t)(buf + valid_bytes - at), extra, &r))
-			fn(arg, &r);
+		if (wt_cupti_record(at, (size_t)(buf + valid_bytes - at), extra, &dev))
+			fn(arg, &dev);
 		else
 			other++;
 	}
+	if (r != CUPTI_SUCCESS &&
+	    r != CUPTI_ERROR_MAX_LIMIT_REACHED) /* the rest of the buffer is lost */
+		WT_TROUBLE(CUPTI, (int)r);
 	return other;
 }

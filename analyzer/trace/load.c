@@ -499,6 +499,11 @@ static void load_end(struct wt_trace *t, const Warptap__V1__Packet *p)
 	t->end_packets = p->end->packets;
 }
 
+static void load_troubles(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	wt_trace_load_troubles(t, p->troubles);
+}
+
 static void load_table(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	t->is_converted = 1;
@@ -534,6 +539,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(END, load_end),
 	BODY(TABLE, load_table),
 	BODY(OVERHEADS, load_overheads),
+	BODY(TROUBLES, load_troubles),
 #undef BODY
 };
 

@@ -102,6 +102,7 @@ static void add_notes(struct wt_trace *t)
 	uint32_t steps = wt_clockline_steps(&t->clock);
 
 	note_pauses(t);
+	wt_trace_note_troubles(t);
 	if (t->how == WT_PB(END_HOW, TIMEOUT))
 		wt_builder_note(t->b, "pid %" PRIu64 ": the last flush did not finish in time",
 				t->pid);

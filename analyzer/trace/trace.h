@@ -162,6 +162,8 @@ struct wt_window {		  /* collection of device records */
 	uint8_t foreign; /* device times of it are on another tool's clock */
 	int exit;	 /* closed by the end of the process: the last totals are its own */
 };
+#define WT_TROUBLES 32 /* kinds; the last stands for all that are newer */
+
 struct wt_device_row {
 	uint32_t id, name, sm_count, cc;
 	uint8_t uuid[16], shared;
@@ -215,6 +217,10 @@ struct wt_trace {
 	uint64_t last_tsc;     /* newest stamp of Clocks and Counts */
 	uint32_t rank_name, host, program;
 	int32_t rank, world, how;
+	struct {
+		uint64_t n;
+		int error;
+	} trouble[WT_TROUBLES];
 	int headers, ended, recovered, level, level_now, device_clock, cost_seen, disk_stopped;
 	int lossy;	 /* records were dropped */
 	int blind;	 /* calls outside the windows may have left no row */
@@ -244,6 +250,8 @@ void wt_trace_load_kernels(struct wt_trace *t, const Warptap__V1__Kernels *m);
 void wt_trace_load_copies(struct wt_trace *t, const Warptap__V1__Copies *m);
 void wt_trace_load_graph_runs(struct wt_trace *t, const Warptap__V1__GraphRuns *m);
 void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collectives *m);
+void wt_trace_load_troubles(struct wt_trace *t, const Warptap__V1__Troubles *m);
+void wt_trace_note_troubles(struct wt_trace *t);
 void wt_trace_load_overheads(struct wt_trace *t, const Warptap__V1__Overheads *m);
 /* overheads.c */
 void wt_trace_emit_overheads(struct wt_trace *t);

@@ -65,6 +65,8 @@ CUresult sim_call_stub(struct sim_call *c);
 bool sim_call_refused_slow(struct sim_call *c, CUresult *ret);
 /* Reads the scenario's [fail] section into the call table. 0 = ok, -1: why in err. */
 int sim_call_load_failures(char *err, size_t err_bytes);
+/* Of a call that is not the driver's: what it is to answer, 0 = nothing. Counts. */
+int sim_call_failure(const char *name);
 
 static inline void sim_call_enter(struct sim_call *c)
 {

@@ -194,6 +194,8 @@ struct sim_export {
 	int (*forked)(void);
 	/* The number of a graph, an executable or a node, as records have it; 0: the handle is none. */
 	uint64_t (*graph_id)(enum sim_graph_object what, const void *handle);
+	/* What the scenario's [fail] has this call of CUPTI's answer, counting the calls; 0: it is to go on. */
+	int (*failure)(const char *call);
 };
 
 #endif

@@ -169,6 +169,7 @@ const void *drv_export_table(void)
 		.set_watch = set_watch,
 		.forked = forked,
 		.graph_id = graph_id,
+		.failure = sim_call_failure,
 	};
 
 	return &table;

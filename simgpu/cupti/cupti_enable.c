@@ -156,6 +156,7 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	const struct sim_export *sim;
 	CUptiResult rc = check_kind(kind, &sim);
 
+	CUPTI_MAY_FAIL();
 	if (rc != CUPTI_SUCCESS)
 		return rc;
 	turn_on(kind, 0, sim->now_ns());
@@ -168,6 +169,7 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	const struct sim_export *sim;
 	CUptiResult rc = check_kind(kind, &sim);
 
+	CUPTI_MAY_FAIL();
 	if (rc == CUPTI_SUCCESS)
 		turn_off(kind, 0, sim->now_ns());
 	return rc;
@@ -226,10 +228,12 @@ static CUptiResult switch_call(enum sim_domain domain, CUpti_CallbackId cbid, ui
 
 CUptiResult cuptiActivityEnableRuntimeApi(CUpti_CallbackId cbid, uint8_t enable)
 {
+	CUPTI_MAY_FAIL();
 	return switch_call(SIM_RUNTIME, cbid, enable);
 }
 
 CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId cbid, uint8_t enable)
 {
+	CUPTI_MAY_FAIL();
 	return switch_call(SIM_DRIVER, cbid, enable);
 }

@@ -24,6 +24,15 @@ enum cupti_class {
 	CUPTI_CLASS_OTHER
 };
 
+/* First in an entry point: the scenario may want it to fail. */
+#define CUPTI_MAY_FAIL()                                                                           \
+	do {                                                                                       \
+		const struct sim_export *sim_ = cupti_sim();                                       \
+		int r_ = sim_ ? sim_->failure(__func__) : 0;                                       \
+		if (r_)                                                                            \
+			return (CUptiResult)r_;                                                    \
+	} while (0)
+
 /* The driver's table once cuInit succeeded, else NULL. */
 const struct sim_export *cupti_sim(void);
 void *cupti_driver_symbol(const char *name);

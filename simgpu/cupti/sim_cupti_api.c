@@ -83,6 +83,7 @@ static int64_t now_ns(void)
 
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
+	CUPTI_MAY_FAIL();
 	if (!version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*version = CUPTI_API_VERSION;
@@ -94,6 +95,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 	const struct sim_export *sim = cupti_sim();
 	CUpti_TimestampCallbackFunc fn = cupti_client_clock();
 
+	CUPTI_MAY_FAIL();
 	if (!timestamp)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	*timestamp = fn ? fn() : (uint64_t)cupti_device_clock(sim ? sim->now_ns() : now_ns());
@@ -105,6 +107,7 @@ CUptiResult cuptiGetTimestamp(uint64_t *timestamp)
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 					   CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
+	CUPTI_MAY_FAIL();
 	if (!funcBufferRequested || !funcBufferCompleted)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (is_forked(__atomic_load_n(&sim_table, __ATOMIC_ACQUIRE)))
@@ -117,6 +120,7 @@ CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
 	const struct sim_export *sim = cupti_sim();
 
+	CUPTI_MAY_FAIL();
 	if (!sim)
 		return CUPTI_ERROR_NOT_INITIALIZED;
 	if (!cupti_has_callbacks())
@@ -138,6 +142,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 {
 	uint8_t *at;
 
+	CUPTI_MAY_FAIL();
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!*record) {
@@ -160,6 +165,7 @@ CUptiResult cuptiActivityGetNextRecord(uint8_t *buffer, size_t validBufferSizeBy
 
 CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t streamId, size_t *dropped)
 {
+	CUPTI_MAY_FAIL();
 	if (!dropped)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!cupti_sim())
@@ -221,6 +227,7 @@ CUptiResult cuptiGetContextId(CUcontext context, uint32_t *contextId)
 {
 	const struct sim_export *sim = cupti_sim();
 
+	CUPTI_MAY_FAIL();
 	if (!contextId)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!sim)
@@ -259,6 +266,7 @@ CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t perTh
 {
 	const struct sim_export *sim = cupti_sim();
 
+	CUPTI_MAY_FAIL();
 	if (!streamId)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	if (!sim)
