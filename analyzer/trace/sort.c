@@ -251,6 +251,35 @@ static void convert_times(struct wt_trace *t)
 	}
 }
 
+/*
+ * CUPTI names a thread by half of pthread_self(), or by its tid where somebody in the process wanted that
+ * (cuptiSetThreadIdType, XLA's profiler): the one becomes the other.
+ */
+static int name_threads(struct wt_trace *t)
+{
+	struct wt_map words = {.count = 0}, tids = {.count = 0};
+	uint32_t *at, word;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < t->threads.n; i++) {
+		word = (uint32_t)t->threads.p[i].pthread;
+		err = wt_map_put(&words, word, 1);
+		err = err ? err : wt_map_put(&tids, t->threads.p[i].tid, word);
+	}
+	for (size_t i = 0; !err && i < t->api.n + t->anchors.n + t->overheads.n; i++) {
+		size_t k = i - t->api.n, l = k - t->anchors.n;
+
+		at = i < t->api.n	? &t->api.p[i].thread_word
+		     : k < t->anchors.n ? &t->anchors.p[k].thread_word
+					: &t->overheads.p[l].thread_word;
+		if (!wt_map_get(&words, *at, &word) && wt_map_get(&tids, *at, &word))
+			*at = word;
+	}
+	wt_map_release(&words);
+	wt_map_release(&tids);
+	return err;
+}
+
 int wt_trace_sort(struct wt_trace *t)
 {
 	size_t budget;
@@ -266,6 +295,7 @@ int wt_trace_sort(struct wt_trace *t)
 			t->rows.p[i].parent = find_parent(t, i, &budget);
 	}
 	err = make_groups(t);
+	err = err ? err : name_threads(t);
 	if (err)
 		return err;
 	sort_api(t);

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""jax.profiler over three steps of a small network, with steps before and after.
+"""Steps of a small network, jax.profiler over three of them: after four others or before the first; then four more.
 
-usage: test_jax_profiler.py XPLANE_FOLDER SESSION_FILE     the second gets when the session began and ended
+usage: test_jax_profiler.py late|early|never XPLANE_FOLDER STEPS_FILE
+
+STEPS_FILE gets a line a step: when it began and ended, and whether the profiler was on (1).
 """
+import contextlib
 import sys
 import time
 
@@ -10,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STEPS = 3
+BESIDE, PROFILED = 4, 3
 
 
 @jax.jit
@@ -26,26 +29,30 @@ def network_step(weights, x):
 
 
 def main():
-    weights = [jnp.asarray(np.full((256, 256), 0.01, np.float32)) for _ in range(3)]
-    x = jnp.asarray(np.ones((64, 256), np.float32))
+    when, folder = sys.argv[1:3]
+    out = open(sys.argv[3], "w")
+    network = []
 
-    def step(n):
-        nonlocal weights
-        with jax.profiler.StepTraceAnnotation("train", step_num=n):
-            weights, value = network_step(weights, x)
-            value.block_until_ready()
+    def steps(number, profiled):
+        if not network:
+            network.extend([[jnp.asarray(np.full((256, 256), 0.01, np.float32)) for _ in range(3)],
+                            jnp.asarray(np.ones((64, 256), np.float32))])
+        for _ in range(number):
+            begin = time.time_ns()
+            with jax.profiler.StepTraceAnnotation("train", step_num=steps.number):
+                network[0], value = network_step(*network)
+                value.block_until_ready()
+            out.write("%d %d %d\n" % (begin, time.time_ns(), profiled))
+            steps.number += 1
 
-    for n in range(2):
-        step(n)
-    with jax.profiler.trace(sys.argv[1]):
-        begin = time.time_ns()
-        for n in range(STEPS):
-            step(2 + n)
-        end = time.time_ns()
-    with open(sys.argv[2], "w") as f:
-        f.write("%d %d\n" % (begin, end))
-    for n in range(2):
-        step(2 + STEPS + n)
+    steps.number = 0
+    if when != "early":
+        steps(BESIDE, 0)
+    with jax.profiler.trace(folder) if when != "never" else contextlib.nullcontext():
+        steps(PROFILED, 1)
+    time.sleep(2)  # the recorder, which stood back, comes back
+    steps(BESIDE, 0)
+    out.close()
     print("done")
 
 

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# check: long
+# jax.profiler in a recorded process, after the recording began and before the first kernel: XLA takes CUPTI and ends it
+# with cuptiFinalize; the agent stands back, comes back, and the profile is what it is without the agent. The profile and
+# the trace of the same run agree on a step's kernels and busy time, and each with the truth on steps' times.
+. tests/jax/jax_env.sh
+printf '[kernel]  . = 20us\n' >"$tmp/scenario"
+export SIMGPU_SCENARIO=$tmp/scenario WARPTAP_COOL_MS=50
+profile() {
+	find "$tmp/$1" -name '*.xplane.pb' -exec "$build/warptap" report --json -o "$tmp/$1.json" {} +
+}
+for when in late early; do
+	plain $when h100 test_jax_profiler.py $when "$tmp/$when-alone" "$tmp/$when-alone.steps"
+	record $when h100 test_jax_profiler.py $when "$tmp/$when-beside" "$tmp/$when-beside.steps"
+	diff "$tmp/$when.plain" "$tmp/$when.out" || fail "$when: the output changes with the agent"
+	profile $when-alone
+	profile $when-beside
+	python3 tests/jax/jax_profile.py "$tmp/$when-alone.json" "$tmp/$when-beside.json" "$tmp/$when.json" \
+		"$tmp/$when"/truth.*.tsv "$tmp/$when-beside.steps" || fail "$when: profile, trace and truth differ"
+done

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What jax.profiler wrote beside the agent is what it writes alone; the agent's trace and the profile are of one run and
+agree: the same kernels a step, as often and as long, and each step as long as the truth says.
+
+usage: jax_profile.py ALONE.json BESIDE.json TRACE.json TRUTH STEPS_FILE     the first three are reports
+"""
+import collections
+import json
+import sys
+
+
+def load_truth(path):
+    rows = []
+    with open(path) as f:
+        names = f.readline().lstrip("# ").split()
+        for line in f:
+            row = dict(zip(names, line.rstrip("\n").split("\t")))
+            if row.get("row") == "op":
+                rows.append((int(row["submit_ns"]), int(row["start_ns"]), int(row["end_ns"]),
+                             row["name"] if row["kind"] == "kernel" else ""))
+    return rows
+
+
+def kernels(report):
+    return {k["name"]: (k["count"], k["sum_ns"]) for k in report["kernels"]}
+
+
+def windows(ops, spans, report, what):
+    """How many steps of the report last as long as the truth says: from the end of the one before to their own end.
+
+    XLA moves the times of the device to its own start of the profile, all by the same; so the profile's ends are compared
+    with the truth's less that difference.
+    """
+    ends = [max(end for submit, _, end, name in ops if name and a <= submit < b) for a, b in spans]
+    whole = [(s["end_ns"], s["window_ns"]) for s in report["steps"] if not s["partial"]]
+    moved = whole[-1][0] - ends[-1] if what == "profile" else 0
+    want = {end + moved: end - before for before, end in zip(ends, ends[1:])}
+    seen = [end for end, ns in whole if want.get(end) == ns]
+    print("%s: %d whole steps, %d as long as in the truth, moved by %d ns" % (what, len(whole), len(seen), moved))
+    assert abs(moved) < 1000000, moved
+    return len(seen)
+
+
+def main():
+    alone, beside, trace = (json.load(open(p)) for p in sys.argv[1:4])
+    ops = load_truth(sys.argv[4])
+    steps = [tuple(map(int, line.split())) for line in open(sys.argv[5])]
+    profiled = [s[:2] for s in steps if s[2]]
+    # The profile is not changed by the agent: kernels, their times, their instructions and steps.
+    assert kernels(alone) == kernels(beside), (kernels(alone), kernels(beside))
+    assert alone["modules"] == beside["modules"] and alone["modules"]["coverage"] == 1.0, beside["modules"]
+    assert [s["step"] for s in alone["steps"]] == [s["step"] for s in beside["steps"]]
+    # The profile against the truth.
+    inside = [op for op in ops if op[3] and profiled[0][0] <= op[0] < profiled[-1][1]]
+    k = beside["devices"][0]["kernels"]
+    assert (k["count"], k["sum_ns"]) == (len(inside), sum(e - s for _, s, e, _ in inside)), k
+    assert windows(ops, profiled, beside, "profile") == len(profiled) - 1
+    # The trace: complete, and what stood outside of it is counted.
+    complete = trace["completeness"]
+    made = sum(1 for a, b, _ in steps)
+    graphs = complete["counted"]["graph_launch"], complete["outside_windows"]["graph_launch"]
+    assert complete["share"] == 1.0 and complete["missing"] == 0, complete
+    assert sum(graphs) == made and graphs[1] >= len(profiled) and graphs[0] >= 4, (graphs, made)
+    # Both on a step: kernels by name, how often, how long in all.
+    def a_step(report, n):
+        got = {name: (c / n, ns / n) for name, (c, ns) in kernels(report).items()}
+        assert all(c == int(c) for c, _ in got.values()), got
+        return got
+    of_step = {name: row for name, row in a_step(beside, len(profiled)).items()}
+    names = collections.Counter(name for submit, _, _, name in ops if name and steps[-1][0] <= submit < steps[-1][1])
+    assert {n: c for n, (c, _) in of_step.items()} == dict(names), (of_step, names)
+    in_trace = {n: row for n, row in a_step(trace, graphs[0]).items() if n in of_step}
+    assert in_trace == of_step, (in_trace, of_step)
+    # Steps that the trace found, before and after, against the truth.
+    assert windows(ops, [s[:2] for s in steps], trace, "trace") >= 2
+
+
+main()
