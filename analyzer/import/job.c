@@ -139,8 +139,8 @@ static int list_folder(struct folders *f, const char *path, unsigned levels)
 }
 
 /*
- * A folder a rank is usual, and some tools put what they write a few folders down (plugins/profile/RUN/). The least deep
- * level with a trace counts: folders beside traces are more likely other runs.
+ * A folder a rank is usual, and some tools put what they write a few folders down (plugins/profile/RUN/). The least
+ * deep level with a trace counts: folders beside traces are more likely other runs.
  */
 static int add_folder(struct wt_job *job, const char *path, struct wt_diag *diag)
 {

@@ -84,7 +84,7 @@ static void test_threads(void **state)
 
 static void test_lists(void **state)
 {
-	struct wt_job job = {.n = 0};
+	struct wt_job job = {.n = 0}, other = {.n = 0};
 	struct wt_timeline *tl;
 	struct wt_diag diag = {.offset = -1};
 	char path[64];
@@ -103,15 +103,20 @@ static void test_lists(void **state)
 	assert_non_null(strstr(job.files[FILES].path, "rank10.json")); /* natural order */
 	snprintf(path, sizeof(path), "%s/rank[12].json", folder);
 	assert_int_equal(wt_job_add(&job, path, &diag), 0);
-	assert_int_equal(job.n, FILES + 3);
+	assert_int_equal(job.n, FILES + 1); /* they are on the list */
+	assert_int_equal(job.repeats, 2);
+	assert_int_equal(wt_job_add(&other, path, &diag), 0);
+	assert_int_equal(other.n, 2);
+	assert_non_null(strstr(other.files[1].path, "rank2.json"));
+	wt_job_release(&other);
 	snprintf(path, sizeof(path), "%s/readme.txt", folder);
 	assert_int_equal(wt_job_add(&job, path, &diag), 0);
 	assert_int_equal(wt_job_add(&job, "no/such/file", &diag), 0);
 	tl = read_job(&job);
-	assert_int_equal(tl->ninputs, FILES + 3);
-	assert_int_equal(job.files[FILES + 3].err, -WT_E_FORMAT);
-	assert_int_equal(wt_job_usable(&job.files[FILES + 3]), 0);
-	assert_int_equal(job.files[FILES + 4].err, -WT_E_NOENT);
+	assert_int_equal(tl->ninputs, FILES + 1);
+	assert_int_equal(job.files[FILES + 1].err, -WT_E_FORMAT);
+	assert_int_equal(wt_job_usable(&job.files[FILES + 1]), 0);
+	assert_int_equal(job.files[FILES + 2].err, -WT_E_NOENT);
 	assert_int_equal(wt_job_usable(&job.files[0]), 1);
 	wt_timeline_free(tl);
 	wt_job_release(&job);
