@@ -65,6 +65,8 @@ int wt_buffer_next(uint8_t **ret, uint32_t *ret_valid,
 void wt_buffer_release(uint8_t *buf);	   /* writer, after the write() returned */
 /* Writer, at the very end: gives up the file; !keep unlinks it. The mapping stays: other threads may still store. */
 void wt_box_close(int keep);
+int wt_box_is_cut(
+	void); /* 1: somebody shortened the file; recording is over, the mapping harmless. Writer */
 void wt_box_forked(void); /* in a child of fork(): a system call, nothing else */
 
 /* ---- hooks.c ---- */

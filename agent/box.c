@@ -236,8 +236,12 @@ static uint64_t read_limit(const char *path)
 /* tmpfs pages cannot be reclaimed and count against the job's memory: at most 1 % of what its cgroup allows. */
 static uint64_t cgroup_limit(void)
 {
+	static const struct {
+		const char *key, *file;
+	} where[] = {{"0::/", "/sys/fs/cgroup%.*s/memory.max"},
+		     {":memory:/", "/sys/fs/cgroup/memory%.*s/memory.limit_in_bytes"}};
 	char text[2048], path[2304];
-	char *line, *end;
+	char *line;
 	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	uint64_t limit = 0;
@@ -246,11 +250,12 @@ static uint64_t cgroup_limit(void)
 		close(fd);
 	if (n > 0) {
 		text[n] = 0;
-		line = strstr(text, "0::/");
-		end = line ? strchr(line, '\n') : NULL;
-		if (line && end) {
-			*end = 0;
-			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", line + 3);
+		for (size_t i = 0; i < sizeof(where) / sizeof(where[0]) && !limit; i++) {
+			line = strstr(text, where[i].key);
+			if (!line)
+				continue;
+			line += strlen(where[i].key) - 1;
+			snprintf(path, sizeof(path), where[i].file, (int)strcspn(line, "\n"), line);
 			limit = read_limit(path);
 		}
 	}
@@ -413,6 +418,31 @@ void wt_box_close(int keep)
 	wt_own_file_close(&b->file);
 }
 
+static void cover(struct wt_box *b)
+{
+	mmap(b->base, b->cap_bytes, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/*
+ * Nobody of this process shortens the file, but somebody outside can: then the next store is a SIGBUS. Pages of no file
+ * take its place as soon as it is seen.
+ */
+int wt_box_is_cut(void)
+{
+	struct wt_box *b = wt_box;
+	struct stat st;
+
+	if (!b || !b->is_file || !wt_own_file_check(&b->file, &st) ||
+	    (uint64_t)st.st_size >= (uint64_t)atomic_load(&b->segs) * WT_SEG_BYTES)
+		return 0;
+	cover(b);
+	atomic_store(wt_level_word, WT_LEVEL_INERT);
+	wt_log("%s was truncated by someone else: recording stopped", b->file.path);
+	unlink(b->file.path);
+	return 1;
+}
+
 /*
  * The box is not inherited; but CUPTI's state is, with the addresses of the buffers it was lent, and what it still
  * writes there in a child would be a SIGSEGV. Private pages take their place: nobody reads them.
@@ -422,6 +452,5 @@ void wt_box_forked(void)
 	struct wt_box *b = wt_box;
 
 	if (b)
-		mmap(b->base, b->cap_bytes, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+		cover(b);
 }

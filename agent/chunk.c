@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -222,25 +221,12 @@ void wt_ring_each(void (*fn)(void *arg, struct wt_ring *r), void *arg)
 	}
 }
 
-/* Nobody of this process shortens the file, but somebody outside can: then the next store would be a SIGBUS. */
-static void watch_file(struct wt_box *b)
-{
-	struct stat st;
-	uint64_t want = (uint64_t)atomic_load(&b->segs) * WT_SEG_BYTES;
-
-	if (!b->is_file || !wt_own_file_check(&b->file, &st) || (uint64_t)st.st_size >= want)
-		return;
-	if (atomic_exchange(wt_level_word, WT_LEVEL_INERT) != WT_LEVEL_INERT)
-		wt_log("%s was truncated by someone else: recording stopped", b->file.path);
-}
-
 void wt_ring_sweep(void)
 {
 	struct wt_box *b = wt_box;
 
 	if (!b)
 		return;
-	watch_file(b);
 	wt_box_hold();
 	sweep_gone(b);
 }

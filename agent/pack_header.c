@@ -351,5 +351,6 @@ void wt_header_emit(struct wt_pack *p, int bare)
 	m.n_environment = head.environment.n;
 	m.environment = envs;
 	m.program = head.program;
+	m.black_box = (char *)(uintptr_t)wt_box_kind();
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_HEADER, &m, 0);
 }

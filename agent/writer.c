@@ -331,6 +331,10 @@ static void *run(void *arg)
 		now = wt_clock_mono_ns();
 		if (atomic_load_explicit(&writer.closing, memory_order_acquire))
 			break;
+		if (wt_box_is_cut()) {
+			wt_collectors_stop();
+			goto out;
+		}
 		if (now >= next && !writer.said_state)
 			wt_writer_state(atomic_load(wt_level_word), wt_cupti_state(),
 					WARPTAP__V1__STATE_REASON__STATE_REASON_START, 0);
@@ -338,7 +342,9 @@ static void *run(void *arg)
 		if (now >= next)
 			next = now + tick_ns;
 	}
-	finish();
+	if (!wt_box_is_cut())
+		finish();
+out:
 	atomic_store_explicit(&writer.running, 2, memory_order_release);
 	futex(&writer.running, FUTEX_WAKE, INT_MAX, NULL);
 	return NULL;

@@ -138,6 +138,14 @@ static void box_open(void)
 	}
 }
 
+int wt_box_is_cut(void)
+{
+	return 0;
+}
+const char *wt_box_kind(void)
+{
+	return "file";
+}
 uint64_t wt_box_mapped_bytes(void)
 {
 	return CHUNKS * sizeof(struct wt_chunk);
