@@ -5,4 +5,9 @@ $(O)/tests/e2e/%: tests/e2e/%.c $(O)/libwt_analyzer.a $(O)/libwt_proto.a
 	$(Q)$(CC) $(CFLAGS) $(INC) -Ianalyzer $(LDFLAGS) -o $@ $< $(O)/libwt_analyzer.a $(O)/libwt_proto.a \
 		$(AN_LINK)
 
-TEST_PROGRAMS += $(O)/tests/e2e/join_check $(O)/tests/e2e/phase_dump
+# The agent's reader of CUPTI records alone.
+$(O)/tests/e2e/cupti_read: tests/e2e/cupti_read.c $(UNIT_LIBS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(TEST_INC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
+
+TEST_PROGRAMS += $(O)/tests/e2e/join_check $(O)/tests/e2e/phase_dump $(O)/tests/e2e/cupti_read
