@@ -38,6 +38,43 @@ static void remove_all(char *text, const char *what)
 		memmove(p, p + n, strlen(p + n) + 1);
 }
 
+/* Where the parameters of a name that ends with them begin. */
+static size_t before_parameters(const char *name)
+{
+	size_t n = strlen(name), at = n;
+	int depth = 0;
+
+	if (!n || name[n - 1] != ')')
+		return n;
+	while (at--) {
+		depth += name[at] == ')';
+		depth -= name[at] == '(';
+		if (!depth)
+			return at;
+	}
+	return n;
+}
+
+const char *wt_plain(const char *name, char *out, size_t room)
+{
+	const char *type = strncmp(name, "std::enable_if<", 15) ? NULL : strstr(name, "::type ");
+	const char *from = !strncmp(name, "void ", 5)  ? name + 5
+			   : type		       ? type + 7
+			   : !strncmp(name, "nccl", 4) ? name
+						       : NULL;
+	size_t n = from ? before_parameters(from) : 0;
+
+	if (!n || room < 2)
+		return name;
+	n = n < room - 1 ? n : room - 1;
+	memcpy(out, from, n);
+	out[n] = 0;
+	remove_all(out, "(anonymous namespace)::");
+	remove_all(out, "<unnamed>::");
+	remove_all(out, "at::native::");
+	return *out ? out : name;
+}
+
 const char *wt_demangle(const char *name, char *out, size_t room)
 {
 	struct leash l = {.out = out, .room = room};

@@ -149,13 +149,11 @@ static unsigned shown(struct wt_strbuf *out, const unsigned char *s)
 	return n ? n : 1;
 }
 
-void wt_text_name(struct wt_strbuf *out, const char *text, unsigned most)
+static void text_name(struct wt_strbuf *out, const char *name, unsigned most, int keep_tail)
 {
-	char plain[1024];
-	const char *name = wt_demangle(text, plain, sizeof(plain));
 	const unsigned char *s = (const unsigned char *)name;
 	/* Templates of one kind begin alike: of theirs the end is kept too. */
-	unsigned tail = name == plain && strlen(name) > most ? most * 2 / 5 : 0, columns = 0;
+	unsigned tail = keep_tail && strlen(name) > most ? most * 2 / 5 : 0, columns = 0;
 
 	while (*s) {
 		if (++columns > most - 3 - tail && strlen((const char *)s) > 3 + tail) {
@@ -171,4 +169,14 @@ void wt_text_name(struct wt_strbuf *out, const char *text, unsigned most)
 			s += shown(out, s);
 		}
 	}
+}
+
+void wt_text_name(struct wt_strbuf *out, const char *text, unsigned most)
+{
+	char plain[1024];
+	const char *name = wt_demangle(text, plain, sizeof(plain));
+
+	if (name == text)
+		name = wt_plain(text, plain, sizeof(plain));
+	text_name(out, name, most, name == plain);
 }

@@ -57,8 +57,14 @@ static void comm_text(const struct wt_report *r, struct wt_strbuf *out,
 static void clocks_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_ranks *k = r->ranks;
-	size_t n[4] = {0};
+	size_t n[4] = {0}, processes = 0;
 
+	for (size_t i = 0; i < k->nseats; i++)
+		processes += i && k->seats[i].process != k->seats[0].process;
+	if (!processes) {
+		wt_strbuf_adds(out, "  devices of one process, on one clock\n");
+		return;
+	}
 	for (size_t i = 0; i < k->nseats; i++)
 		n[k->clocks[k->seats[i].process].state & 3]++;
 	if (!n[WT_CLOCK_SHARED] && !n[WT_CLOCK_FITTED]) {

@@ -31,6 +31,40 @@ static void test_names(void **state)
 		assert_ptr_equal(wt_demangle(*s, out, sizeof(out)), *s);
 }
 
+/* As profilers print them: return type and parameters are left out, names of other kinds are as they are. */
+static void test_plain(void **state)
+{
+	char out[200], tiny[6];
+
+	(void)state;
+	assert_string_equal(
+		wt_plain("void at::native::vectorized_elementwise_kernel<4, "
+			 "at::native::FillFunctor<float>, "
+			 "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, "
+			 "std::array<char*, 1ul>)",
+			 out, sizeof(out)),
+		"vectorized_elementwise_kernel<4, FillFunctor<float>, std::array<char*, 1ul> >");
+	assert_string_equal(
+		wt_plain("void (anonymous namespace)::k<c10::Half>(void (*)(int), float*)", out,
+			 sizeof(out)),
+		"k<c10::Half>");
+	assert_string_equal(wt_plain("std::enable_if<(((8)>(0)))&&vllm::t<c10::Half>::e, "
+				     "void>::type vllm::norm<8>(int)",
+				     out, sizeof(out)),
+			    "vllm::norm<8>");
+	assert_string_equal(wt_plain("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+				     out, sizeof(out)),
+			    "ncclDevKernel_SendRecv");
+	assert_string_equal(wt_plain("void kernel<1>(int)", tiny, sizeof(tiny)), "kerne");
+	for (const char **s =
+		     (const char *[]){"", "void ", "void (", "void )", "copy-start (f32[5], u32[])",
+				      "Memcpy HtoD (Pinned -> Device)",
+				      "loop fusion jit(f)/aten::add", NULL};
+	     *s; s++)
+		assert_true(*wt_plain(*s, out, sizeof(out)) || !**s);
+	assert_true(wt_plain("Memcpy HtoD (Pinned -> Device)", out, sizeof(out))[0] == 'M');
+}
+
 static void test_bounds(void **state)
 {
 	char *bomb = malloc(5000), *p = bomb, out[64], tiny[2];
@@ -60,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_bounds),
 	};
 
