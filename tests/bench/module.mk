@@ -11,6 +11,9 @@ $(O)/tests/bench/%: tests/bench/%.c $(UNIT_LIBS)
 	$(if $(filter 0,$(V)),@echo "  BENCH $<")
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(TEST_INC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
 
+# tests/cli/hook-instructions.sh counts with it.
+TEST_PROGRAMS += $(O)/tests/bench/bench_hook
+
 .PHONY: bench-bins
 bench-bins: all examples $(BENCH_BIN) $(CLI_BIN)
 
