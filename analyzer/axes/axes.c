@@ -151,7 +151,7 @@ static void add_slices(struct wt_axes *a)
 		const struct wt_ledger_device *dev = &a->ledger->devices[d];
 
 		for (size_t i = 0; i < dev->slices.n; i++) {
-			const struct wt_slice *s = &dev->slices.rows[i];
+			const struct wt_slice *s = wt_slices_at(&dev->slices, i);
 			int64_t from_ns = s->start_ns > dev->w0_ns ? s->start_ns : dev->w0_ns;
 			int64_t to_ns = s->end_ns < dev->w1_ns ? s->end_ns : dev->w1_ns;
 			struct wt_phase_row *p = &a->phases[s->op == UINT32_MAX ? WT_PHASE_UNKNOWN
@@ -203,38 +203,56 @@ static void add_kernels(struct wt_axes *a)
 	}
 }
 
-/* Operations that have a launch, by process: ret_first has nprocesses + 1 offsets. */
-static int by_process(const struct wt_timeline *tl, uint32_t **ret_ops, size_t **ret_first)
+static int is_user(const struct wt_timeline *tl, size_t process, size_t device)
 {
-	size_t *first = calloc(tl->nprocesses + 2, sizeof(*first));
-	uint32_t *ops = malloc((tl->nops + 1) * sizeof(*ops));
+	for (size_t i = 0; i < tl->nstreams; i++)
+		if (tl->streams[i].process == process && tl->streams[i].device == device)
+			return 1;
+	return 0;
+}
 
-	*ret_ops = ops;
-	*ret_first = first;
-	if (!ops || !first)
-		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->nops; i++)
-		first[tl->ops[i].process + 2] += tl->ops[i].call >= 0;
-	for (size_t p = 2; p < tl->nprocesses + 2; p++)
-		first[p] += first[p - 1];
-	/* first[p + 1] is where the next of p goes; in the end it is where p + 1 begins. */
-	for (uint32_t i = 0; i < tl->nops; i++)
-		if (tl->ops[i].call >= 0)
-			ops[first[tl->ops[i].process + 1]++] = i;
+/* The operations of a process that have a launch: of one process at a time, since ranks are many. */
+static int ops_of(const struct wt_timeline *tl, size_t process, uint32_t **ret, size_t *ret_n)
+{
+	uint32_t *ops = NULL;
+	size_t n = 0;
+
+	for (int fill = 0; fill < 2; fill++) {
+		if (fill)
+			ops = malloc((n + 1) * sizeof(*ops));
+		if (fill && !ops)
+			return -WT_E_NOMEM;
+		n = 0;
+		for (size_t d = 0; d < tl->ndevices; d++) {
+			if (!is_user(tl, process, d))
+				continue;
+			for (size_t i = tl->device_first[d]; i < tl->device_first[d + 1]; i++) {
+				if (tl->ops[i].process != process || tl->ops[i].call < 0)
+					continue;
+				if (fill)
+					ops[n] = (uint32_t)i;
+				n++;
+			}
+		}
+	}
+	*ret = ops;
+	*ret_n = n;
 	return 0;
 }
 
 static int each_process(struct wt_axes *a)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
-	size_t *first = NULL;
-	uint32_t *ops = NULL;
-	int err = by_process(tl, &ops, &first);
+	int err = 0;
 
 	for (size_t p = 0; !err && p < tl->nprocesses; p++) {
-		struct wt_launches l;
+		struct wt_launches l = {.rows = NULL};
+		uint32_t *ops = NULL;
+		size_t n = 0;
 
-		err = wt_launches_of(a, (uint16_t)p, ops + first[p], first[p + 1] - first[p], &l);
+		err = ops_of(tl, p, &ops, &n);
+		err = err ? err : wt_launches_of(a, (uint16_t)p, ops, n, &l);
+		free(ops);
 		if (!err && l.n) {
 			struct wt_iteration *it = NULL;
 			size_t nit = 0;
@@ -246,8 +264,6 @@ static int each_process(struct wt_axes *a)
 		}
 		free(l.rows);
 	}
-	free(first);
-	free(ops);
 	return err;
 }
 

@@ -65,6 +65,47 @@ static int list_users(struct wt_gaps *g)
 	return 0;
 }
 
+/* Where each process's calls begin; they are sorted by process. */
+static int list_calls(struct wt_gaps *g)
+{
+	const struct wt_timeline *tl = g->tl;
+
+	g->takes = calloc(tl->nprocesses + 1, 1);
+	g->call_first = calloc(tl->nprocesses + 1, sizeof(*g->call_first));
+	if (!g->takes || !g->call_first)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->ncalls; i++)
+		g->call_first[tl->calls[i].process + 1] = (uint32_t)i + 1;
+	for (size_t p = 0; p < tl->nprocesses; p++)
+		if (g->call_first[p + 1] < g->call_first[p])
+			g->call_first[p + 1] = g->call_first[p];
+	return 0;
+}
+
+int wt_gaps_device(struct wt_gaps *g, uint16_t device)
+{
+	struct wt_host *h = &g->calls;
+	int others = 0;
+
+	for (size_t i = g->user_first[device]; i < g->user_first[device + 1]; i++)
+		others |= !g->takes[g->users[i]];
+	if (h->tl && !others)
+		return 0;
+	wt_host_release(h);
+	*h = (struct wt_host){.tl = g->tl, .takes = g->takes, .from = UINT32_MAX};
+	memset(g->takes, 0, g->tl->nprocesses);
+	for (size_t i = g->user_first[device]; i < g->user_first[device + 1]; i++) {
+		uint16_t p = g->users[i];
+
+		g->takes[p] = 1;
+		h->from = g->call_first[p] < h->from ? g->call_first[p] : h->from;
+		h->to = g->call_first[p + 1] > h->to ? g->call_first[p + 1] : h->to;
+	}
+	if (h->from > h->to)
+		h->from = h->to;
+	return wt_host_init(h);
+}
+
 struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl)
 {
 	struct wt_gaps *g = calloc(1, sizeof(*g));
@@ -72,7 +113,7 @@ struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl)
 	if (!g)
 		return NULL;
 	g->tl = tl;
-	if (wt_host_init(&g->calls, tl) || wt_ranges_init(&g->ranges, tl) || list_users(g)) {
+	if (wt_ranges_init(&g->ranges, tl) || list_users(g) || list_calls(g)) {
 		wt_gaps_free(g);
 		return NULL;
 	}
@@ -85,6 +126,8 @@ void wt_gaps_free(struct wt_gaps *g)
 		return;
 	wt_host_release(&g->calls);
 	wt_ranges_release(&g->ranges);
+	free(g->takes);
+	free(g->call_first);
 	free(g->users);
 	free(g->user_first);
 	free(g->host.rows);
@@ -265,7 +308,7 @@ static int loads(const struct wt_gaps *g, const struct wt_op *op)
 	const struct wt_call *c = &g->tl->calls[op->call];
 
 	return op->kind == WT_OP_KERNEL && c->kind == WT_CALL_LAUNCH &&
-	       g->calls.is_first_launch[op->call] &&
+	       g->calls.is_first_launch[(uint32_t)op->call - g->calls.from] &&
 	       (c->end_ns - c->start_ns) / LOAD_FACTOR > g->calls.launch_ns;
 }
 
@@ -278,8 +321,8 @@ static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns
 	const struct wt_call *call = &tl->calls[op->call];
 	int64_t a0 = call->start_ns, q_ns = gap->start_ns, launched_ns, returned_ns = call->end_ns;
 	struct wt_slice slice = *like;
-	int inside_graph =
-		call->kind == WT_CALL_GRAPH_LAUNCH && g->calls.first_op_ns[op->call] < gap->end_ns;
+	int inside_graph = call->kind == WT_CALL_GRAPH_LAUNCH &&
+			   g->calls.first_op_ns[(uint32_t)op->call - g->calls.from] < gap->end_ns;
 	int err;
 
 	if (a0 > q_ns)

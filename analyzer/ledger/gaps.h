@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why a device was idle. A gap [s, e) ends when operation O starts; who launched O, and what that thread was doing
- * since s, gives the cause. One object per timeline holds the indices over host calls that this needs.
+ * since s, gives the cause. One object per timeline holds the indices over host calls that this needs, of the processes
+ * of one device at a time.
  */
 #ifndef WT_GAPS_H
 #define WT_GAPS_H
@@ -18,6 +19,8 @@ struct wt_gap {
 
 struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl); /* NULL: no memory */
 void wt_gaps_free(struct wt_gaps *g);
+/* From here on, of this device: everything below wants it. 0 or -WT_E_NOMEM. */
+int wt_gaps_device(struct wt_gaps *g, uint16_t device);
 /*
  * The leaf of a copy's own time, by what the job was doing when it launched it: C6 in a range of offloading; C1 for a
  * copy to the device made while waiting for input, or right after it, before any kernel was launched; else by its kind.

@@ -23,6 +23,8 @@ struct wt_gaps {
 	struct wt_ranges ranges;
 	uint16_t *users; /* processes that use a device: [user_first[d], user_first[d + 1]) */
 	size_t *user_first;
+	uint32_t *call_first;		      /* of each process, into the calls */
+	uint8_t *takes;			      /* per process: `calls` has it */
 	struct spans host, found, left, rest; /* scratch of one gap */
 };
 

@@ -29,8 +29,8 @@ static int is_blocking(const struct wt_host *h, uint32_t i)
 		return 0;
 	if (c->kind == WT_CALL_SYNC || c->flags & WT_CALL_BLOCKING)
 		return 1;
-	return c->kind == WT_CALL_COPY && h->last_op_ns[i] != INT64_MIN &&
-	       h->last_op_ns[i] <= c->end_ns;
+	return c->kind == WT_CALL_COPY && h->last_op_ns[i - h->from] != INT64_MIN &&
+	       h->last_op_ns[i - h->from] <= c->end_ns;
 }
 
 static int is_sync(const struct wt_host *h, uint32_t i)
@@ -47,7 +47,7 @@ static int is_unmatched(const struct wt_host *h, uint32_t i)
 {
 	if (h->loose[h->tl->calls[i].process])
 		return 0;
-	return is_work(&h->tl->calls[i]) && h->last_op_ns[i] == INT64_MIN;
+	return is_work(&h->tl->calls[i]) && h->last_op_ns[i - h->from] == INT64_MIN;
 }
 
 /* Calls are sorted by (process, thread, start); within a process their starts have to be sorted again. */
@@ -61,6 +61,11 @@ static int cmp_start(const void *pa, const void *pb, void *arg)
 	return (i > j) - (i < j);
 }
 
+static int is_of(const struct wt_host *h, uint32_t i)
+{
+	return h->takes[h->tl->calls[i].process];
+}
+
 static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_thread,
 		      int (*take)(const struct wt_host *, uint32_t))
 {
@@ -69,8 +74,8 @@ static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_t
 
 	if (!at)
 		return -WT_E_NOMEM;
-	for (uint32_t i = 0; i < tl->ncalls; i++)
-		if (take(h, i))
+	for (uint32_t i = h->from; i < h->to; i++)
+		if (is_of(h, i) && take(h, i))
 			x->first[(by_thread ? tl->calls[i].thread : tl->calls[i].process) + 1]++;
 	for (size_t i = 0; i < x->ngroups; i++) {
 		x->first[i + 1] += x->first[i];
@@ -78,8 +83,8 @@ static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_t
 	}
 	x->calls = malloc((x->first[x->ngroups] + 1) * sizeof(*x->calls));
 	x->reach_ns = malloc((x->first[x->ngroups] + 1) * sizeof(*x->reach_ns));
-	for (uint32_t i = 0; x->calls && i < tl->ncalls; i++)
-		if (take(h, i))
+	for (uint32_t i = h->from; x->calls && i < h->to; i++)
+		if (is_of(h, i) && take(h, i))
 			x->calls[at[by_thread ? tl->calls[i].thread : tl->calls[i].process]++] = i;
 	free(at);
 	return x->calls && x->reach_ns ? 0 : -WT_E_NOMEM;
@@ -123,6 +128,39 @@ static int cmp_ns(const void *pa, const void *pb)
 	return (a > b) - (a < b);
 }
 
+/* Whether operations of these processes can lie on a device. */
+static int uses(const struct wt_host *h, size_t device)
+{
+	const struct wt_timeline *tl = h->tl;
+
+	for (size_t i = 0; i < tl->nstreams; i++)
+		if (tl->streams[i].device == device && h->takes[tl->streams[i].process])
+			return 1;
+	return 0;
+}
+
+static void match_op(struct wt_host *h, const struct wt_op *op)
+{
+	size_t i;
+
+	if (op->call < 0) {
+		h->loose[op->process] |= h->tl->processes[op->process].level >= 0;
+		return;
+	}
+	i = (size_t)op->call - h->from;
+	if (op->start_ns < h->first_op_ns[i])
+		h->first_op_ns[i] = op->start_ns;
+	if (op->end_ns > h->last_op_ns[i])
+		h->last_op_ns[i] = op->end_ns;
+}
+
+/* An operation of one of these processes, whose call, if it has one, is among theirs. */
+static int takes_op(const struct wt_host *h, const struct wt_op *op)
+{
+	return h->takes[op->process] &&
+	       (op->call < 0 || ((uint32_t)op->call >= h->from && (uint32_t)op->call < h->to));
+}
+
 /* When each call's operations ran. A driver call in a runtime call can bear the same correlation: they are its too. */
 static int match_ops(struct wt_host *h)
 {
@@ -130,41 +168,58 @@ static int match_ops(struct wt_host *h)
 	struct wt_map winners = {.count = 0};
 	uint32_t winner;
 
-	h->first_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->first_op_ns));
-	h->last_op_ns = malloc((tl->ncalls + 1) * sizeof(*h->last_op_ns));
+	h->first_op_ns = malloc((h->to - h->from + 1) * sizeof(*h->first_op_ns));
+	h->last_op_ns = malloc((h->to - h->from + 1) * sizeof(*h->last_op_ns));
 	h->loose = calloc(tl->nprocesses + 1, 1);
 	if (!h->first_op_ns || !h->last_op_ns || !h->loose)
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->ncalls; i++) {
+	for (uint32_t i = 0; i < h->to - h->from; i++) {
 		h->first_op_ns[i] = INT64_MAX;
 		h->last_op_ns[i] = INT64_MIN;
 	}
 #define KEY(row_) ((row_)->correlation ^ wt_mix64((row_)->process + 1u))
-	for (size_t i = 0; i < tl->nops; i++) {
-		const struct wt_op *op = &tl->ops[i];
+	for (size_t d = 0; d < tl->ndevices; d++) {
+		for (size_t i = uses(h, d) ? tl->device_first[d] : tl->device_first[d + 1];
+		     i < tl->device_first[d + 1]; i++) {
+			const struct wt_op *op = &tl->ops[i];
 
-		if (op->call < 0) {
-			h->loose[op->process] |= tl->processes[op->process].level >= 0;
-			continue;
+			if (!takes_op(h, op))
+				continue;
+			match_op(h, op);
+			if (op->call >= 0 && op->correlation &&
+			    wt_map_put(&winners, KEY(op), (uint32_t)op->call))
+				break;
 		}
-		if (op->start_ns < h->first_op_ns[op->call])
-			h->first_op_ns[op->call] = op->start_ns;
-		if (op->end_ns > h->last_op_ns[op->call])
-			h->last_op_ns[op->call] = op->end_ns;
-		if (op->correlation && wt_map_put(&winners, KEY(op), (uint32_t)op->call))
-			break;
 	}
-	for (size_t i = 0; i < tl->ncalls; i++) {
+	for (uint32_t i = h->from; i < h->to; i++) {
 		const struct wt_call *c = &tl->calls[i];
 
-		if (h->last_op_ns[i] == INT64_MIN && c->correlation &&
+		if (is_of(h, i) && h->last_op_ns[i - h->from] == INT64_MIN && c->correlation &&
 		    wt_map_get(&winners, KEY(c), &winner)) {
-			h->first_op_ns[i] = h->first_op_ns[winner];
-			h->last_op_ns[i] = h->last_op_ns[winner];
+			h->first_op_ns[i - h->from] = h->first_op_ns[winner - h->from];
+			h->last_op_ns[i - h->from] = h->last_op_ns[winner - h->from];
 		}
 	}
 #undef KEY
 	wt_map_release(&winners);
+	return 0;
+}
+
+/* Of the launches of one kernel in one process the earliest. */
+static int add_first_launch(struct wt_host *h, struct wt_map *firsts, const struct wt_op *op)
+{
+	const struct wt_call *calls = h->tl->calls;
+	int isnew;
+	uint32_t *first = wt_map_slot(firsts, (uint64_t)op->process << 32 | op->name,
+				      (uint32_t)op->call, &isnew);
+
+	if (!first)
+		return -WT_E_NOMEM;
+	if (isnew || calls[op->call].start_ns < calls[*first].start_ns) {
+		h->is_first_launch[*first - h->from] = 0;
+		h->is_first_launch[(uint32_t)op->call - h->from] = 1;
+		*first = (uint32_t)op->call;
+	}
 	return 0;
 }
 
@@ -175,25 +230,15 @@ static int find_first_launches(struct wt_host *h)
 	struct wt_map firsts = {.count = 0};
 	int err = 0;
 
-	h->is_first_launch = calloc(tl->ncalls + 1, 1);
+	h->is_first_launch = calloc(h->to - h->from + 1, 1);
 	if (!h->is_first_launch)
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->nops && !err; i++) {
-		const struct wt_op *op = &tl->ops[i];
-		uint32_t *first;
-		int isnew;
-
-		if (op->kind != WT_OP_KERNEL || op->call < 0)
-			continue;
-		first = wt_map_slot(&firsts, (uint64_t)op->process << 32 | op->name,
-				    (uint32_t)op->call, &isnew);
-		if (!first) {
-			err = -WT_E_NOMEM;
-		} else if (isnew || tl->calls[op->call].start_ns < tl->calls[*first].start_ns) {
-			h->is_first_launch[*first] = 0;
-			h->is_first_launch[op->call] = 1;
-			*first = (uint32_t)op->call;
-		}
+	for (size_t d = 0; d < tl->ndevices; d++) {
+		for (size_t i = uses(h, d) ? tl->device_first[d] : tl->device_first[d + 1];
+		     !err && i < tl->device_first[d + 1]; i++)
+			if (tl->ops[i].kind == WT_OP_KERNEL && tl->ops[i].call >= 0 &&
+			    takes_op(h, &tl->ops[i]))
+				err = add_first_launch(h, &firsts, &tl->ops[i]);
 	}
 	wt_map_release(&firsts);
 	return err;
@@ -203,13 +248,13 @@ static int find_first_launches(struct wt_host *h)
 static int learn_launches(struct wt_host *h)
 {
 	const struct wt_timeline *tl = h->tl;
-	int64_t *took_ns = malloc((tl->ncalls + 1) * sizeof(*took_ns));
+	int64_t *took_ns = malloc((h->to - h->from + 1) * sizeof(*took_ns));
 	size_t n = 0;
 
 	if (!took_ns)
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->ncalls; i++)
-		if (tl->calls[i].kind == WT_CALL_LAUNCH)
+	for (uint32_t i = h->from; i < h->to; i++)
+		if (is_of(h, i) && tl->calls[i].kind == WT_CALL_LAUNCH)
 			took_ns[n++] = tl->calls[i].end_ns - tl->calls[i].start_ns;
 	if (n) {
 		qsort(took_ns, n, sizeof(*took_ns), cmp_ns);
@@ -219,9 +264,8 @@ static int learn_launches(struct wt_host *h)
 	return 0;
 }
 
-int wt_host_init(struct wt_host *h, const struct wt_timeline *tl)
+int wt_host_init(struct wt_host *h)
 {
-	h->tl = tl;
 	if (match_ops(h) || learn_launches(h) || find_first_launches(h) ||
 	    build_index(h, &h->by_thread, 1, is_call) ||
 	    build_index(h, &h->blocking_thread, 1, is_blocking) ||

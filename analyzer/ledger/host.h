@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the host was doing: indices over a timeline's calls by thread and by process, so that "which blocking call was
- * this thread in at t" costs a search and a bounded walk. Built once, then read by gaps.c alone.
+ * this thread in at t" costs a search and a bounded walk. Of some processes at a time, those that use one device: of
+ * a job of many ranks only one's calls are indexed at once. Built and read by gaps.c and its kin alone.
  */
 #ifndef WT_HOST_H
 #define WT_HOST_H
@@ -21,6 +22,8 @@ struct wt_call_index {
 
 struct wt_host {
 	const struct wt_timeline *tl;
+	const uint8_t *takes;		      /* per process: it is in here */
+	uint32_t from, to;		      /* the calls of those processes lie in [from, to) */
 	struct wt_call_index by_thread;	      /* all calls; marks are none */
 	struct wt_call_index blocking_thread; /* that can wait for the device, by thread */
 	struct wt_call_index blocking;	      /* the same, by process */
@@ -28,14 +31,15 @@ struct wt_host {
 	struct wt_call_index
 		unmatched; /* by process: work issued for which no operation is recorded */
 	uint8_t *loose; /* per process: some of its records hang on no call, see is_unmatched() */
-	int64_t *first_op_ns, *last_op_ns; /* per call: of its operations; INT64_MAX/MIN = none */
-	uint8_t *
-		is_first_launch; /* per call: the first of its process that launched a kernel of this name */
+	/* per call from `from` on: of its operations; INT64_MAX/MIN = none */
+	int64_t *first_op_ns, *last_op_ns;
+	/* likewise: the first of its process that launched a kernel of this name */
+	uint8_t *is_first_launch;
 	int64_t launch_ns; /* median length of a launch call */
 };
 
-/* h is all zero. 0 or -WT_E_NOMEM; wt_host_release() in both cases. */
-int wt_host_init(struct wt_host *h, const struct wt_timeline *tl);
+/* h is all zero but for tl, takes, from and to. 0 or -WT_E_NOMEM; wt_host_release() in both cases. */
+int wt_host_init(struct wt_host *h);
 void wt_host_release(struct wt_host *h);
 /* The first position in a group whose call starts at or after t. */
 size_t wt_host_at(const struct wt_host *h, const struct wt_call_index *x, size_t group,

@@ -79,27 +79,12 @@ int64_t wt_account_comm_total_ns(const struct wt_account *a)
 	return masks_ns(a, WT_STATE_COMM, WT_STATE_COMM);
 }
 
-/* The first slice that ends after t. */
-static size_t slice_at(const struct wt_slices *s, int64_t t_ns)
-{
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->rows[mid].end_ns <= t_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void account_add(struct wt_account *a, const struct wt_slice *s, int64_t ns)
 {
 	a->mask_ns[s->mask] += ns;
 	a->leaves_ns[s->leaf] += ns;
 	a->grades_ns[s->grade] += ns;
+	a->leaf_grades_ns[s->leaf][s->grade] += ns;
 	if (s->crowded)
 		a->crowded_ns += ns;
 }
@@ -110,18 +95,17 @@ int wt_account_window(const struct wt_slices *slices, int64_t w0_ns, int64_t w1_
 	static const struct wt_slice edge = {.leaf = WT_E5, .grade = 3};
 	struct wt_account a = {.window_ns = w1_ns - w0_ns};
 	int64_t first_ns = w1_ns, last_ns = w1_ns, leaves_ns = 0, grades_ns = 0;
+	const struct wt_slice *s;
 
 	if (slices->n) {
-		first_ns = slices->rows[0].start_ns;
-		last_ns = slices->rows[slices->n - 1].end_ns;
+		first_ns = wt_slices_at(slices, 0)->start_ns;
+		last_ns = wt_slices_at(slices, slices->n - 1)->end_ns;
 		first_ns = first_ns < w0_ns ? w0_ns : first_ns > w1_ns ? w1_ns : first_ns;
 		last_ns = last_ns < w0_ns ? w0_ns : last_ns > w1_ns ? w1_ns : last_ns;
 	}
 	account_add(&a, &edge, (first_ns - w0_ns) + (w1_ns - last_ns));
-	for (size_t i = slice_at(slices, w0_ns); i < slices->n && slices->rows[i].start_ns < w1_ns;
+	for (size_t i = wt_slices_find(slices, w0_ns); (s = wt_slices_until(slices, i, w1_ns));
 	     i++) {
-		const struct wt_slice *s = &slices->rows[i];
-
 		account_add(&a, s,
 			    (s->end_ns < w1_ns ? s->end_ns : w1_ns) -
 				    (s->start_ns > w0_ns ? s->start_ns : w0_ns));
@@ -312,9 +296,11 @@ static int build_device(struct wt_ledger *l, struct wt_gaps *gaps, struct wt_led
 			break;
 	d->w0_ns = window.w0_ns;
 	d->w1_ns = window.w1_ns;
-	err = wt_sweep(tl, l->families, l->bounds, gaps, tl->device_first[d->device],
-		       tl->device_first[d->device + 1], nholes ? tl->holes + hole : NULL, nholes,
-		       &d->slices, &d->launch_cap_ns);
+	err = wt_gaps_device(gaps, d->device);
+	err = err ? err
+		  : wt_sweep(tl, l->families, l->bounds, gaps, tl->device_first[d->device],
+			     tl->device_first[d->device + 1], nholes ? tl->holes + hole : NULL,
+			     nholes, &d->slices, &d->launch_cap_ns);
 	err = err ? err : kernel_stats(tl, d->device, INT64_MIN, INT64_MAX, &d->kernels);
 	return err ? err : wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 }
@@ -389,7 +375,7 @@ void wt_ledger_free(struct wt_ledger *l)
 	if (!l)
 		return;
 	for (size_t i = 0; l->devices && i < l->ndevices; i++)
-		free(l->devices[i].slices.rows);
+		wt_slices_release(&l->devices[i].slices);
 	free(l->devices);
 	wt_bounds_free(l->bounds);
 	wt_families_free(l->families);

@@ -13,6 +13,7 @@
 #include "bounds/bound.h"
 #include "ledger/families.h"
 #include "proto/wt_err.h"
+#include "ledger/slices.h"
 #include "timeline/timeline.h"
 
 enum wt_leaf {
@@ -60,26 +61,12 @@ enum wt_why {
 	WT_WHY_IN_FLIGHT,  /* launched, and not finished when recording ended */
 };
 
-struct wt_slice {
-	int64_t start_ns, end_ns;
-	uint32_t
-		op; /* busy: whose time it is; idle: the operation that ended the gap; UINT32_MAX = none */
-	int32_t call; /* idle: the host call that is the evidence; -1 */
-	uint8_t leaf, grade;
-	uint8_t mask;		      /* WT_STATE_*: all that was resident */
-	uint8_t why : 4, crowded : 1; /* crowded: two or more compute kernels at once */
-};
-struct wt_slices {
-	struct wt_slice *rows;
-	size_t n, room;
-	int failed;
-};
-
 struct wt_account {
 	int64_t window_ns;
 	int64_t mask_ns[1 << WT_STATES]; /* [0] = nothing recorded */
 	int64_t leaves_ns[WT_LEAVES];
 	int64_t grades_ns[WT_GRADES];
+	int64_t leaf_grades_ns[WT_LEAVES][WT_GRADES];
 	int64_t crowded_ns;
 };
 

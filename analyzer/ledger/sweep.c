@@ -47,34 +47,6 @@ struct sweep {
 	struct wt_slices *out;
 };
 
-int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
-{
-	struct wt_slice *last = s->n ? &s->rows[s->n - 1] : NULL;
-
-	if (slice->start_ns >= slice->end_ns)
-		return 0;
-	if (last && last->end_ns == slice->start_ns && last->leaf == slice->leaf &&
-	    last->op == slice->op && last->call == slice->call && last->mask == slice->mask &&
-	    last->grade == slice->grade && last->why == slice->why &&
-	    last->crowded == slice->crowded) {
-		last->end_ns = slice->end_ns;
-		return 0;
-	}
-	if (s->n == s->room) {
-		size_t room = s->room ? s->room * 2 : 256;
-		struct wt_slice *rows = realloc(s->rows, room * sizeof(*rows));
-
-		if (!rows) {
-			s->failed = 1;
-			return -WT_E_NOMEM;
-		}
-		s->rows = rows;
-		s->room = room;
-	}
-	s->rows[s->n++] = *slice;
-	return 0;
-}
-
 enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 			  const struct wt_op *op, const struct wt_family_row **ret_family)
 {

@@ -10,8 +10,6 @@
 
 struct wt_gaps;
 
-int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice); /* joins equal neighbours */
-
 /* The state of an operation and, for the sum over all names, its family (NULL if none). */
 enum wt_state wt_op_state(const struct wt_timeline *tl, struct wt_families *f,
 			  const struct wt_op *op, const struct wt_family_row **ret_family);

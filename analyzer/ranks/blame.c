@@ -42,31 +42,15 @@ struct blamer {
 	size_t totals_room;
 };
 
-/* The first slice that ends after t. */
-static size_t slice_at(const struct wt_slices *s, int64_t t_ns)
-{
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->rows[mid].end_ns <= t_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* By leaf; what lies before a device's first record, or behind its last, is E5. */
 static void add_leaves(const struct wt_ledger_device *d, int64_t from_ns, int64_t to_ns,
 		       int64_t *ret)
 {
 	int64_t edges_ns = to_ns > from_ns ? to_ns - from_ns : 0;
+	const struct wt_slice *s;
 
-	for (size_t i = slice_at(&d->slices, from_ns);
-	     i < d->slices.n && d->slices.rows[i].start_ns < to_ns; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
+	for (size_t i = wt_slices_find(&d->slices, from_ns);
+	     (s = wt_slices_until(&d->slices, i, to_ns)); i++) {
 		int64_t ns = (s->end_ns < to_ns ? s->end_ns : to_ns) -
 			     (s->start_ns > from_ns ? s->start_ns : from_ns);
 
@@ -83,10 +67,10 @@ static uint32_t kernel_of(const struct blamer *b, uint32_t seat, int64_t from_ns
 	const struct wt_ledger_device *d = b->device_of[seat];
 	struct wt_map sums = {.count = 0};
 	uint32_t best = 0, best_us = 0;
+	const struct wt_slice *s;
 
-	for (size_t i = slice_at(&d->slices, from_ns);
-	     i < d->slices.n && d->slices.rows[i].start_ns < to_ns; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
+	for (size_t i = wt_slices_find(&d->slices, from_ns);
+	     (s = wt_slices_until(&d->slices, i, to_ns)); i++) {
 		uint32_t *sum;
 		int64_t ns = s->end_ns - s->start_ns;
 
@@ -110,13 +94,12 @@ static int32_t wait_in(const struct blamer *b, uint32_t seat, int64_t from_ns, i
 		       uint8_t leaf)
 {
 	const struct wt_ledger_device *d = b->device_of[seat];
+	const struct wt_slice *s;
 	int64_t most_ns = 0;
 	int32_t best = -1;
 
-	for (size_t i = slice_at(&d->slices, from_ns);
-	     i < d->slices.n && d->slices.rows[i].start_ns < to_ns; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
-
+	for (size_t i = wt_slices_find(&d->slices, from_ns);
+	     (s = wt_slices_until(&d->slices, i, to_ns)); i++) {
 		if (s->leaf != leaf || s->end_ns - s->start_ns <= most_ns)
 			continue;
 		most_ns = s->end_ns - s->start_ns;

@@ -75,11 +75,11 @@ static int blocks(const struct cutter *k, size_t i)
 {
 	const struct wt_slices *in = &k->d->slices;
 	const struct wt_timeline *tl = k->r->tl;
-	const struct wt_op *coll = &tl->ops[in->rows[i].op];
-	int64_t end_ns = in->rows[i].end_ns;
+	const struct wt_op *coll = &tl->ops[wt_slices_at(in, i)->op];
+	int64_t end_ns = wt_slices_at(in, i)->end_ns;
+	const struct wt_slice *s;
 
-	for (i++; i < in->n && in->rows[i].start_ns - end_ns <= QUEUED_NS; i++) {
-		const struct wt_slice *s = &in->rows[i];
+	for (i++; (s = wt_slices_until(in, i, end_ns + QUEUED_NS + 1)); i++) {
 		const struct wt_op *next = s->op == NO_OP ? NULL : &tl->ops[s->op];
 
 		if (s->leaf == WT_D6)
@@ -96,7 +96,7 @@ static int blocks(const struct cutter *k, size_t i)
 static void add_exposed(struct cutter *k, size_t i, int32_t part)
 {
 	const struct wt_slices *in = &k->d->slices;
-	const struct wt_slice *s = &in->rows[i];
+	const struct wt_slice at = *wt_slices_at(in, i), *s = &at, *next;
 	struct wt_rank_comm *c = &k->r->comms[k->r->comm_of[part]];
 	int64_t ns = inside(k->d, s->start_ns, s->end_ns);
 
@@ -105,7 +105,8 @@ static void add_exposed(struct cutter *k, size_t i, int32_t part)
 	k->run_op = s->op;
 	k->run_ns += ns;
 	c->exposed_ns += ns;
-	if (i + 1 < in->n && in->rows[i + 1].op == s->op && in->rows[i + 1].leaf == WT_B5)
+	next = i + 1 < in->n ? wt_slices_at(in, i + 1) : NULL;
+	if (next && next->op == s->op && next->leaf == WT_B5)
 		return;
 	if (blocks(k, i))
 		c->blocking_ns += k->run_ns;
@@ -131,9 +132,12 @@ static int is_cut(const struct wt_ranks *r, const struct wt_slice *s, int32_t pa
 /* A copy of all slices is not made for nothing: on one rank there is hardly anything to part. */
 static int anything_to_cut(const struct wt_ranks *r, const struct wt_ledger_device *d)
 {
-	for (size_t i = 0; i < d->slices.n; i++)
-		if (is_cut(r, &d->slices.rows[i], part_of_slice(r, &d->slices.rows[i])))
+	for (size_t i = 0; i < d->slices.n; i++) {
+		const struct wt_slice *s = wt_slices_at(&d->slices, i);
+
+		if (is_cut(r, s, part_of_slice(r, s)))
 			return 1;
+	}
 	return 0;
 }
 
@@ -142,13 +146,8 @@ static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
 	struct cutter k = {.r = r, .d = d, .run_op = NO_OP};
 	int err = 0, cuts = anything_to_cut(r, d);
 
-	/* most slices stay as they are: room for those, at once */
-	k.out.room = cuts ? d->slices.n + d->slices.n / 16 + 16 : 0;
-	k.out.rows = cuts ? malloc(k.out.room * sizeof(*k.out.rows)) : NULL;
-	if (cuts && !k.out.rows)
-		return -WT_E_NOMEM;
 	for (size_t i = 0; !err && i < d->slices.n; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
+		const struct wt_slice at = *wt_slices_at(&d->slices, i), *s = &at;
 		int32_t part = part_of_slice(r, s);
 
 		if (part >= 0 && s->leaf == WT_B5)
@@ -165,10 +164,10 @@ static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
 	if (!cuts)
 		return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 	if (err) {
-		free(k.out.rows);
+		wt_slices_release(&k.out);
 		return err;
 	}
-	free(d->slices.rows);
+	wt_slices_release(&d->slices);
 	d->slices = k.out;
 	return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 }

@@ -275,14 +275,15 @@ static int add_collectives(struct wt_report *r)
 		const struct wt_slices *s = &r->ledger->devices[d].slices;
 
 		for (size_t i = 0; !err && i < s->n; i++) {
-			if (s->rows[i].leaf < WT_B1 || s->rows[i].leaf > WT_B5 ||
-			    s->rows[i].op == UINT32_MAX)
+			const struct wt_slice *at = wt_slices_at(s, i);
+
+			if (at->leaf < WT_B1 || at->leaf > WT_B5 || at->op == UINT32_MAX)
 				continue;
-			like = like_op(r, &tl->ops[s->rows[i].op]);
+			like = like_op(r, &tl->ops[at->op]);
 			row = coll_row(r, &rows, &like);
 			err = row ? 0 : -WT_E_NOMEM;
 			if (row)
-				row->exposed_ns += s->rows[i].end_ns - s->rows[i].start_ns;
+				row->exposed_ns += at->end_ns - at->start_ns;
 		}
 	}
 	wt_map_release(&rows);

@@ -169,7 +169,7 @@ static void leaf_evidence(const struct wt_report *r, const struct wt_ledger_devi
 	size_t n = 0;
 
 	for (size_t i = 0; i < l->slices.n; i++) {
-		struct wt_slice s = l->slices.rows[i];
+		struct wt_slice s = *wt_slices_at(&l->slices, i);
 
 		if (s.leaf != leaf || s.end_ns <= l->w0_ns || s.start_ns >= l->w1_ns)
 			continue;

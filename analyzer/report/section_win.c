@@ -132,25 +132,10 @@ static void add_slice(struct win *w, const struct wt_ledger_device *d, const str
 		tally_add(w, BY_RANGE, s->leaf, tl->ranges[range].name, ns);
 }
 
-/* The first slice that ends after t. */
-static size_t slice_at(const struct wt_slices *s, int64_t t_ns)
-{
-	size_t lo = 0, hi = s->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->rows[mid].end_ns <= t_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 static void add_window(struct win *w, const struct wt_ledger_device *d, int64_t w0_ns,
 		       int64_t w1_ns)
 {
+	const struct wt_slice *s;
 	struct wt_account a;
 
 	if (w0_ns >= w1_ns || wt_account_window(&d->slices, w0_ns, w1_ns, &a))
@@ -163,9 +148,8 @@ static void add_window(struct win *w, const struct wt_ledger_device *d, int64_t 
 		w->sum.leaves_ns[i] += a.leaves_ns[i];
 		w->in_steps[i] += a.leaves_ns[i] * 100 >= a.window_ns * WORTH_PCT;
 	}
-	for (size_t i = slice_at(&d->slices, w0_ns);
-	     i < d->slices.n && d->slices.rows[i].start_ns < w1_ns; i++) {
-		const struct wt_slice *s = &d->slices.rows[i];
+	for (size_t i = wt_slices_find(&d->slices, w0_ns);
+	     (s = wt_slices_until(&d->slices, i, w1_ns)); i++) {
 		int64_t from_ns = s->start_ns > w0_ns ? s->start_ns : w0_ns;
 		int64_t to_ns = s->end_ns < w1_ns ? s->end_ns : w1_ns;
 
@@ -196,12 +180,14 @@ static size_t add_steps(struct win *w, int count_only)
 static void add_device(struct win *w, const struct wt_ledger_device *d)
 {
 	const struct wt_slices *s = &d->slices;
-	int64_t w0_ns = d->w0_ns, w1_ns = d->w1_ns;
+	int64_t w0_ns = d->w0_ns, w1_ns = d->w1_ns, first_ns, last_ns;
 
 	if (!s->n)
 		return;
-	w0_ns = s->rows[0].start_ns > w0_ns ? s->rows[0].start_ns : w0_ns;
-	w1_ns = s->rows[s->n - 1].end_ns < w1_ns ? s->rows[s->n - 1].end_ns : w1_ns;
+	first_ns = wt_slices_at(s, 0)->start_ns;
+	last_ns = wt_slices_at(s, s->n - 1)->end_ns;
+	w0_ns = first_ns > w0_ns ? first_ns : w0_ns;
+	w1_ns = last_ns < w1_ns ? last_ns : w1_ns;
 	add_window(w, d, w0_ns, w1_ns);
 	w->sum.window_ns -= w->sum.leaves_ns[WT_E5];
 	w->sum.mask_ns[0] -= w->sum.leaves_ns[WT_E5];

@@ -102,13 +102,9 @@ void wt_text_device(const struct wt_report *r, struct wt_strbuf *out, uint16_t d
 
 int wt_leaf_grade(const struct wt_ledger_device *d, enum wt_leaf leaf)
 {
-	int64_t ns[WT_GRADES] = {0};
+	const int64_t *ns = d->account.leaf_grades_ns[leaf];
 	int best = 0;
 
-	for (size_t i = 0; i < d->slices.n; i++)
-		if (d->slices.rows[i].leaf == leaf)
-			ns[d->slices.rows[i].grade] +=
-				d->slices.rows[i].end_ns - d->slices.rows[i].start_ns;
 	for (int g = 0; g < WT_GRADES; g++)
 		if (ns[g] > ns[best])
 			best = g;

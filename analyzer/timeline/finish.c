@@ -43,7 +43,7 @@ static void check_ops(struct wt_builder *b)
 			op->instruction = 0;
 		if (op->name >= wt_strings_count(b->strings))
 			op->name = 0;
-		if (!known(op->call, b->calls.n))
+		if (!known(op->call, b->calls.n) || b->calls.rows[op->call].process != op->process)
 			op->call = -1;
 		if (!known(op->collective, b->collectives.n))
 			op->collective = -1;
@@ -329,35 +329,14 @@ static int order_by_thread(struct wt_builder *b, uint32_t *order)
 	return sum ? 0 : -WT_E_NOMEM;
 }
 
-/* Sorts the calls and renames every reference to them. */
-static int sort_calls(struct wt_builder *b)
+/* Everything that points at calls, to where they go. */
+static void rename_calls(struct wt_builder *b, const uint32_t *place)
 {
 	size_t n = b->calls.n;
-	uint32_t *order = malloc((n + 1) * sizeof(*order)), *place;
-	struct wt_call *sorted;
 
-	if (!order)
-		return -WT_E_NOMEM;
-	if (order_by_thread(b, order)) {
-		free(order);
-		return -WT_E_NOMEM;
-	}
-	wt_sort_rows(order, n, sizeof(*order), cmp_call, b);
-	place = malloc((n + 1) * sizeof(*place));
-	sorted = malloc((n + 1) * sizeof(*sorted));
-	if (!place || !sorted) {
-		free(order);
-		free(place);
-		free(sorted);
-		return -WT_E_NOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		place[order[i]] = (uint32_t)i;
-		sorted[i] = b->calls.rows[order[i]];
-	}
 	for (size_t i = 0; i < n; i++)
-		if (sorted[i].parent >= 0)
-			sorted[i].parent = (int32_t)place[sorted[i].parent];
+		if (b->calls.rows[i].parent >= 0)
+			b->calls.rows[i].parent = (int32_t)place[b->calls.rows[i].parent];
 	for (size_t i = 0; i < b->ops.n; i++)
 		if (b->ops.rows[i].call >= 0)
 			b->ops.rows[i].call = (int32_t)place[b->ops.rows[i].call];
@@ -366,11 +345,92 @@ static int sort_calls(struct wt_builder *b)
 
 		c->call = known(c->call, n) ? (int32_t)place[c->call] : -1;
 	}
-	free(b->calls.rows);
-	b->calls.rows = sorted;
-	b->calls.room = n + 1;
+}
+
+/* Sorts the calls, where they are, and renames every reference to them. A second copy of them would be the peak. */
+static int sort_calls(struct wt_builder *b)
+{
+	size_t n = b->calls.n, at = 0;
+	uint32_t *order = malloc((n + 1) * sizeof(*order)), *place;
+
+	if (!order)
+		return -WT_E_NOMEM;
+	if (order_by_thread(b, order)) {
+		free(order);
+		return -WT_E_NOMEM;
+	}
+	wt_sort_rows(order, n, sizeof(*order), cmp_call, b);
+	while (at < n && order[at] == at)
+		at++;
+	place = at < n ? malloc((n + 1) * sizeof(*place)) : NULL;
+	for (size_t i = 0; place && i < n; i++)
+		place[order[i]] = (uint32_t)i;
 	free(order);
+	if (at == n) { /* as they came */
+		for (size_t i = 0; i < b->collectives.n; i++)
+			if (!known(b->collectives.rows[i].call, n))
+				b->collectives.rows[i].call = -1;
+		return 0;
+	}
+	if (!place)
+		return -WT_E_NOMEM;
+	rename_calls(b, place);
+	for (size_t i = 0; i < n; i++) {
+		while (place[i] != i) {
+			uint32_t to = place[i];
+			struct wt_call call = b->calls.rows[to];
+
+			b->calls.rows[to] = b->calls.rows[i];
+			b->calls.rows[i] = call;
+			place[i] = place[to];
+			place[to] = to;
+		}
+	}
 	free(place);
+	return 0;
+}
+
+static int cmp_op_at(const void *pa, const void *pb, void *arg)
+{
+	const struct wt_builder *b = arg;
+	uint32_t i = *(const uint32_t *)pa, j = *(const uint32_t *)pb;
+	int c = cmp_op(&b->ops.rows[i], &b->ops.rows[j], arg);
+
+	return c ? c : cmp(i, j);
+}
+
+/* Sorts the operations where they are, as calls: nothing that is kept points at them yet. */
+static int sort_ops(struct wt_builder *b)
+{
+	struct wt_op *ops = b->ops.rows;
+	size_t n = b->ops.n, at = 1;
+	uint32_t *order;
+
+	while (at < n && cmp_op(&ops[at - 1], &ops[at], b) <= 0)
+		at++;
+	if (at >= n)
+		return 0;
+	order = malloc(n * sizeof(*order));
+	if (!order)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	wt_sort_rows(order, n, sizeof(*order), cmp_op_at, b);
+	for (uint32_t i = 0; i < n; i++) {
+		struct wt_op first = ops[i];
+		uint32_t to = i, from;
+
+		while ((from = order[to]) != i && from != to) {
+			ops[to] = ops[from];
+			order[to] = to;
+			to = from;
+		}
+		if (from == i && to != i) {
+			ops[to] = first;
+			order[to] = to;
+		}
+	}
+	free(order);
 	return 0;
 }
 
@@ -488,9 +548,9 @@ static int arrange(struct wt_builder *b)
 	check_holes(b);
 	err = sort_calls(b);
 	err = err ? err : join(b);
+	err = err ? err : sort_ops(b);
 	if (err)
 		return err;
-	wt_sort_rows(b->ops.rows, b->ops.n, sizeof(*b->ops.rows), cmp_op, b);
 	wt_sort_rows(b->ranges.rows, b->ranges.n, sizeof(*b->ranges.rows), cmp_range, b);
 	wt_sort_rows(b->asides.rows, b->asides.n, sizeof(*b->asides.rows), cmp_aside, b);
 	wt_sort_rows(b->holes.rows, b->holes.n, sizeof(*b->holes.rows), cmp_hole, b);

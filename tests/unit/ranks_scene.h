@@ -132,7 +132,8 @@ static inline struct result end(struct scene *s)
 		const struct wt_slices *sl = &x.l->devices[i].slices;
 
 		for (size_t k = 1; k < sl->n; k++)
-			assert_true(sl->rows[k].start_ns == sl->rows[k - 1].end_ns);
+			assert_true(wt_slices_at(sl, k)->start_ns ==
+				    wt_slices_at(sl, k - 1)->end_ns);
 	}
 	return x;
 }

@@ -133,23 +133,28 @@ static void test_join(void **state)
 	op.stream = sp;
 	wt_builder_op(b, &op);
 	op = op_at(700, 800, 0); /* no correlation, but the importer knows */
-	op.process = p;
+	op.process = q;
 	op.device = d;
-	op.stream = sp;
+	op.stream = sq;
 	op.call = 0; /* as added: q's launch at 400 */
 	wt_builder_op(b, &op);
+	op.process = p; /* whose launch it is not */
+	op.stream = sp;
+	op.start_ns++;
+	wt_builder_op(b, &op);
 	tl = finish(b);
-	assert_int_equal(tl->nops, 4);
+	assert_int_equal(tl->nops, 5);
 	assert_int_equal(tl->ops[0].end_ns, 360); /* equal starts: the longer first */
 	assert_int_equal(tl->ops[0].call, -1);
 	assert_int_equal(tl->calls[tl->ops[1].call].start_ns, 100);
 	assert_int_equal(tl->calls[tl->ops[2].call].start_ns, 400);
 	assert_int_equal(tl->calls[tl->ops[3].call].start_ns, 400);
+	assert_int_equal(tl->ops[4].call, -1);
 	for (size_t i = 1; i < tl->ncalls; i++)
 		assert_true(tl->calls[i - 1].process < tl->calls[i].process ||
 			    tl->calls[i - 1].start_ns <= tl->calls[i].start_ns);
 	assert_int_equal(tl->device_first[0], 0);
-	assert_int_equal(tl->device_first[1], 4);
+	assert_int_equal(tl->device_first[1], 5);
 	wt_timeline_free(tl);
 }
 

@@ -100,8 +100,8 @@ static const struct wt_slice *expect(struct scene *s, const struct want *want, s
 			fail_msg("%s: %ld, expected %ld", wt_leaves[i].key,
 				 (long)l->devices[0].account.leaves_ns[i], (long)leaves[i]);
 	for (size_t i = 0; i < l->devices[0].slices.n && !found; i++)
-		if (l->devices[0].slices.rows[i].leaf == find) {
-			*ret = l->devices[0].slices.rows[i];
+		if (wt_slices_at(&l->devices[0].slices, i)->leaf == find) {
+			*ret = *wt_slices_at(&l->devices[0].slices, i);
 			found = ret;
 		}
 	wt_ledger_free(l);

@@ -87,8 +87,8 @@ static struct wt_account inner(const struct wt_ledger_device *d)
 	struct wt_account a;
 
 	assert_true(d->slices.n > 0);
-	assert_int_equal(wt_account_window(&d->slices, d->slices.rows[0].start_ns,
-					   d->slices.rows[d->slices.n - 1].end_ns, &a),
+	assert_int_equal(wt_account_window(&d->slices, wt_slices_at(&d->slices, 0)->start_ns,
+					   wt_slices_at(&d->slices, d->slices.n - 1)->end_ns, &a),
 			 0);
 	return a;
 }
