@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What XLA says of its launches in ranges (NVTX): the module that runs, XlaModule:#hlo_module=M,program_id=N#, and in it
- * the instruction at hand, Thunk:#name=PATH,hlo_op=I#. A graph is launched under an instruction of its own,
- * command_buffer; but its nodes were added under theirs, so the path of a node is that of the instruction which its
- * kernel is named after (dots as underscores), wherever in a run of the same program it was said.
+ * What XLA says of its launches in ranges (NVTX): the module that runs, XlaModule:#hlo_module=M,program_id=N#, and in
+ * it the instruction at hand, Thunk:#name=PATH,hlo_op=I#. A graph is launched under an instruction of its own,
+ * command_buffer, and of what is in it only the kernels are known: the path of one is that of the instruction it is named
+ * after (dots as underscores), wherever inside a run of the same program it was said. XLA says it where it compiles in
+ * the first run; nobody does when a compilation cache answers.
  */
 #include <stdlib.h>
 #include <string.h>
