@@ -51,11 +51,15 @@ struct look {
 	int32_t low, high, stride; /* of the members' ranks; stride -1 = uneven */
 	uint32_t members;
 	uint64_t p2p, rings, all_to_alls;
+	uint64_t peers; /* of p2p, with a known other side */
 };
 
 static enum wt_group_kind kind_by_look(const struct look *k, const struct wt_rank_comm *c,
 				       uint32_t world)
 {
+	/* Sends to nobody knows whom can be any exchange. */
+	if (k->p2p > c->ops / 2 && !k->peers)
+		return WT_GROUP_UNKNOWN;
 	if (k->p2p > c->ops / 2)
 		return k->rings > k->p2p / 2 ? WT_GROUP_CONTEXT : WT_GROUP_PIPELINE;
 	if (c->nranks && c->nranks == world)
@@ -239,6 +243,8 @@ static int set_kinds(struct wt_ranks *r)
 		int isnew;
 
 		k->p2p += p->op == WT_COLL_SEND || p->op == WT_COLL_RECV;
+		k->peers += (p->op == WT_COLL_SEND || p->op == WT_COLL_RECV) &&
+			    r->tl->collectives[i].peer >= 0;
 		k->rings += (p->op == WT_COLL_SEND || p->op == WT_COLL_RECV) && p->leaf == WT_B3;
 		k->all_to_alls += p->op == WT_COLL_ALL_TO_ALL;
 		if (!wt_map_slot(&seen, (uint64_t)r->comm_of[i] << 32 | p->seat, 0, &isnew))

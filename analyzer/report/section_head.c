@@ -11,10 +11,30 @@
 
 #define HARDLY 20 /* records in less than one of so many parts of the window */
 
+/* Processes that recorded and launched nothing: a launcher of ranks, which only looked at its devices. */
+static size_t idle_processes(const struct wt_report *r)
+{
+	size_t n = 0;
+
+	for (size_t p = 0; p < r->tl->nprocesses; p++) {
+		uint64_t counted = 0;
+		int streams = 0;
+
+		for (size_t i = 0; i < r->tl->ncounts; i++)
+			if (r->tl->counts[i].process == p)
+				counted += r->tl->counts[i].counted + r->tl->counts[i].outside;
+		for (size_t i = 0; i < r->tl->nstreams; i++)
+			streams |= r->tl->streams[i].process == p;
+		n += r->tl->processes[p].level >= 1 && !streams && !counted;
+	}
+	return n;
+}
+
 static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	static const char *const names[] = {"off", "count", "api", "trace"};
 	int seen[5] = {0};
+	size_t idle = idle_processes(r);
 
 	wt_strbuf_adds(out, "level     ");
 	for (size_t i = 0; i < r->tl->nprocesses; i++) {
@@ -28,8 +48,11 @@ static void level_text(const struct wt_report *r, struct wt_strbuf *out)
 				       i < 4 ? names[i] : "another tool's recording");
 	if (!r->tl->nprocesses)
 		wt_strbuf_adds(out, "no process in the file");
-	wt_strbuf_addf(out, "; %zu file%s, %zu device%s\n", r->tl->ninputs,
-		       r->tl->ninputs == 1 ? "" : "s", r->ledger->ndevices,
+	wt_strbuf_addf(out, "; %zu file%s", r->tl->ninputs, r->tl->ninputs == 1 ? "" : "s");
+	if (idle && idle < r->tl->nprocesses)
+		wt_strbuf_addf(out, " (%zu of a process that gave its devices nothing to do)",
+			       idle);
+	wt_strbuf_addf(out, ", %zu device%s\n", r->ledger->ndevices,
 		       r->ledger->ndevices == 1 ? "" : "s");
 }
 

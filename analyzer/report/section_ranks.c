@@ -50,7 +50,10 @@ static void comm_text(const struct wt_report *r, struct wt_strbuf *out,
 		wt_strbuf_adds(out, ", ");
 		wt_text_name(out, wt_timeline_string(r->tl, c->name), NAME_COLUMNS);
 	}
-	wt_strbuf_addf(out, " (communicator %08" PRIx32 ")", (uint32_t)(c->key >> 32));
+	if (c->key)
+		wt_strbuf_addf(out, " (communicator %08" PRIx32 ")", (uint32_t)(c->key >> 32));
+	else
+		wt_strbuf_adds(out, " (communicator not known)");
 }
 
 /* One processes' clock is like the other's: only what differs is listed. */
