@@ -40,6 +40,8 @@ static const struct {
 #define RULES  (sizeof(rules) / sizeof(rules[0]))
 #define GRIDS  16 /* different kernels whose grids are compared in an iteration */
 #define WRITES 3  /* see NEW in serving.def */
+#define REACH  4 /* operations between the sampler and the copy of its tokens to the host, at most */
+#define TOLD   65536 /* bytes: the largest such copy */
 
 struct found {
 	struct wt_iteration *rows;
@@ -120,7 +122,7 @@ static unsigned what_ends(struct engine *e)
 	return samples && (samples < layers || layers < 4) ? SAMPLES : LAYER;
 }
 
-/* Cuts the launches; copies to the host right behind an end belong to it. */
+/* Cuts the launches; copies to the host soon behind an end belong to it. */
 static int cut(struct engine *e, unsigned ends)
 {
 	size_t from = 0, close = 0, layers = 0;
@@ -141,7 +143,7 @@ static int cut(struct engine *e, unsigned ends)
 		} else if (tells & ends) {
 			if (ends != END || !close)
 				close = i + 1;
-		} else if (to_host(e, i) && (ends == LAYER || close == i)) {
+		} else if (to_host(e, i) && (ends == LAYER || (close && i < close + REACH))) {
 			close = i + 1;
 		}
 	}
@@ -185,16 +187,29 @@ static int64_t last_graph_ns(const struct engine *e)
 }
 
 /*
- * Iterations before the last graph was made are start-up. The first one behind has as many layers and begins with as
+ * Iterations before the last graph was made are start-up, and so are those before the first whose tokens go to the
+ * host, where those of most do. The first one behind has as many layers and begins with as
  * many operations before them as any other has at most, not with all that was launched since (passes to warm up and to
  * capture, behind which nothing samples).
  */
+static int is_told(struct engine *e, const struct wt_iteration *it)
+{
+	for (size_t i = it->to; i > it->from && !(tells_of(e, i - 1) & LAYER); i--)
+		if (to_host(e, i - 1))
+			return 1;
+	return 0;
+}
+
 static void cut_startup(struct engine *e)
 {
 	int64_t graph_ns = last_graph_ns(e);
-	size_t served = 0, lead = 0, most = 0, first, layers;
+	size_t served = 0, lead = 0, most = 0, told = 0, first, layers;
 
 	while (served < e->it.n && e->l->rows[e->it.rows[served].to - 1].at_ns < graph_ns)
+		e->it.rows[served++].startup = 1;
+	for (size_t i = served; i < e->it.n; i++)
+		told += (size_t)is_told(e, &e->it.rows[i]);
+	while (2 * told >= e->it.n - served && told && !is_told(e, &e->it.rows[served]))
 		e->it.rows[served++].startup = 1;
 	if (served + 1 >= e->it.n)
 		return;
@@ -253,6 +268,7 @@ static int64_t tokens_of(const struct engine *e, const struct grids *g)
 struct signs {
 	struct grids tokens;
 	int64_t requests, fresh;
+	uint64_t told; /* bytes of the least copy to the host behind the last layer, TOLD = none */
 	size_t requests_rule, writes, graph_layers, layers, graphs;
 	int32_t graph_call;
 	unsigned seen;
@@ -278,7 +294,10 @@ static void read_row(struct engine *e, size_t row, struct signs *s)
 	int in_graph = tl->calls[op->call].kind == WT_CALL_GRAPH_LAUNCH;
 
 	s->seen |= tells;
+	if (to_host(e, row) && s->layers && op->bytes && op->bytes < s->told)
+		s->told = op->bytes;
 	if (tells & LAYER) {
+		s->told = TOLD;
 		s->layers++;
 		s->graph_layers += in_graph;
 		s->graphs += in_graph && op->call != s->graph_call;
@@ -326,13 +345,14 @@ static void by_order(const struct signs *s, struct wt_iteration *it)
 struct state {
 	int64_t running; /* its requests, -1 = not known */
 	int64_t tokens;
-	int64_t budget; /* the most that any iteration had */
+	int64_t budget; /* the most that any iteration had, if that looks like a limit; else -1 */
 	int knows_new;	/* the engine has kernels that tell NEW */
 };
 
 /*
  * Requests of an iteration whose prompt is being worked on; -1 = not known. A prompt that did not fit into the
- * iteration before, which then used all its budget, goes on in this one.
+ * iteration before, which then used all its budget, goes on in this one. Of an engine without kernels that tell, what
+ * is more than ran before is new, and something must be.
  */
 static int64_t context_of(const struct signs *s, const struct state *st, const struct wt_batch *b)
 {
@@ -347,7 +367,8 @@ static int64_t context_of(const struct signs *s, const struct state *st, const s
 		return n;
 	}
 	if (st->running >= 0) {
-		n = b->requests - (st->running < b->requests ? st->running : b->requests);
+		n = b->requests > st->running ? b->requests - st->running : 0;
+		n += carried && n < b->requests;
 		return n || b->tokens == b->requests ? n : 1;
 	}
 	return b->requests == 1 ? 1 : -1;
@@ -379,6 +400,7 @@ static void measure(struct engine *e, struct wt_iteration *it, struct signs *s)
 	struct wt_batch *b = &it->batch;
 
 	*s = (struct signs){.requests = -1,
+			    .told = TOLD,
 			    .fresh = -1,
 			    .requests_rule = RULES,
 			    .graph_call = -1,
@@ -388,6 +410,27 @@ static void measure(struct engine *e, struct wt_iteration *it, struct signs *s)
 	b->layers = (uint32_t)s->layers;
 	b->requests = s->requests;
 	b->tokens = tokens_of(e, &s->tokens);
+}
+
+/*
+ * The copy of the tokens to the host has an element for each request; of what size it is, iterations whose requests are
+ * known otherwise say. 0 = they do not.
+ */
+static uint64_t told_each(const struct engine *e, const struct signs *s)
+{
+	size_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < e->it.n; i++)
+		for (int k = 0; k < 2; k++)
+			n[k] += s[i].requests > 0 &&
+				s[i].told == (uint64_t)s[i].requests * (k ? 8 : 4);
+	return n[0] > n[1] ? 4 : n[1] ? 8 : 0;
+}
+
+static void complete(struct wt_batch *b, const struct signs *s, uint64_t each)
+{
+	if (b->requests < 0 && each && s->told < TOLD && s->told % each == 0)
+		b->requests = (int64_t)(s->told / each);
 	/* A graph for a rounded number of tokens serves as many requests that generate, or fewer. */
 	if (b->tokens < 0 && s->tokens.padded >= b->requests && !(s->seen & CONTEXT))
 		b->tokens = b->requests;
@@ -406,10 +449,28 @@ static void set_phases(struct wt_axes *a, const struct wt_launches *l,
 	}
 }
 
+/* Reached more than once while serving, or a round number. */
+static int64_t budget_of(const struct engine *e)
+{
+	int64_t most = -1;
+	size_t times = 0;
+
+	for (size_t i = 0; i < e->it.n; i++) {
+		int64_t tokens = e->it.rows[i].batch.tokens;
+
+		if (e->it.rows[i].startup || tokens < most)
+			continue;
+		times = tokens == most ? times + 1 : 1;
+		most = tokens;
+	}
+	return times > 1 || most % 64 == 0 ? most : -1;
+}
+
 static int classify(struct engine *e)
 {
 	struct signs *s = malloc((e->it.n + 1) * sizeof(*s));
-	struct state st = {-1, -1, 0, 0};
+	struct state st = {-1, -1, -1, 0};
+	uint64_t each;
 
 	if (!s)
 		return -WT_E_NOMEM;
@@ -417,12 +478,15 @@ static int classify(struct engine *e)
 	for (size_t i = 0; i < e->it.n; i++) {
 		measure(e, &e->it.rows[i], &s[i]);
 		st.knows_new |= s[i].writes >= WRITES;
-		if (e->it.rows[i].batch.tokens > st.budget)
-			st.budget = e->it.rows[i].batch.tokens;
 	}
+	each = told_each(e, s);
+	st.budget = budget_of(e);
 	for (size_t i = 0; i < e->it.n; i++) {
 		struct wt_iteration *it = &e->it.rows[i];
 
+		complete(&it->batch, &s[i], each);
+		if (i && !it->startup && e->it.rows[i - 1].startup)
+			st.running = 0;
 		if (it->batch.requests > 0 && it->batch.tokens >= it->batch.requests)
 			split(&s[i], &st, it);
 		else

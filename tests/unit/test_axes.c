@@ -48,7 +48,7 @@ static void name_thread(struct scene *s, int64_t tid, const char *name)
 }
 
 /* Launched 10 ns after the one before, runs 100 ns right behind it: the host is ahead of the device. */
-static void kernel(struct scene *s, int64_t tid, const char *name, unsigned grid)
+static void launch(struct scene *s, int64_t tid, const char *name, unsigned grid, uint64_t copied)
 {
 	struct wt_shape shape = {.grid = {grid, 1, 1}, .block = {64, 1, 1}};
 	struct wt_call c = {.start_ns = s->host_ns,
@@ -65,7 +65,9 @@ static void kernel(struct scene *s, int64_t tid, const char *name, unsigned grid
 			   .stream = s->stream,
 			   .device = s->device,
 			   .process = s->process,
-			   .kind = WT_OP_KERNEL,
+			   .kind = copied ? WT_OP_COPY : WT_OP_KERNEL,
+			   .copy_kind = copied ? WT_COPY_D2H : 0,
+			   .bytes = copied,
 			   .call = -1,
 			   .collective = -1};
 
@@ -77,6 +79,16 @@ static void kernel(struct scene *s, int64_t tid, const char *name, unsigned grid
 	s->host_ns += 10;
 	s->device_ns += 100;
 	s->nops++;
+}
+
+static void kernel(struct scene *s, int64_t tid, const char *name, unsigned grid)
+{
+	launch(s, tid, name, grid, 0);
+}
+
+static void copy_out(struct scene *s, int64_t tid, uint64_t bytes)
+{
+	launch(s, tid, "Memcpy DtoH (Device -> Pinned)", 0, bytes);
 }
 
 static void range(struct scene *s, int64_t tid, int kind, const char *name, int64_t step,
@@ -680,6 +692,34 @@ static void test_iterations_by_history(void **state)
 	close_scene(&s);
 }
 
+/* Prompts that are longer than the budget go on in the next iteration; tokens are copied to the host. */
+static void test_iterations_in_parts(void **state)
+{
+	static const struct {
+		unsigned tokens, requests;
+	} run[] = {{11, 1}, {64, 3}, {64, 4}, {64, 3}, {3, 3}};
+	struct scene s;
+
+	open_scene(&s);
+	layers(&s, 16);
+	kernel(&s, 1, "_gumbel_sample_kernel", 16); /* a warm-up: nobody is told */
+	for (size_t i = 0; i < 5; i++) {
+		layers(&s, run[i].tokens);
+		kernel(&s, 1, run[i].requests > 1 ? "_gumbel_sample_kernel" : "argmax_kernel",
+		       run[i].requests);
+		copy_out(&s, 1, 4 * run[i].requests);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 6);
+	assert_true(s.a->steps[0].startup && s.a->steps[1].partial && !s.a->steps[2].partial);
+	iteration_is(&s, 1, WT_PHASE_PREFILL, 1, 11, 0);
+	iteration_is(&s, 2, WT_PHASE_MIXED, 2, 63, 1);
+	iteration_is(&s, 3, WT_PHASE_MIXED, 2, 62, 2);
+	iteration_is(&s, 4, WT_PHASE_MIXED, 1, 62, 2);
+	iteration_is(&s, 5, WT_PHASE_DECODE, 0, 0, 3);
+	close_scene(&s);
+}
+
 /* What samples once a layer chooses experts; a job that trains serves nothing. */
 static void test_no_iterations(void **state)
 {
@@ -757,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_gradient_comm),
 		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_iterations_by_history),
+		cmocka_unit_test(test_iterations_in_parts),
 		cmocka_unit_test(test_no_iterations),
 		cmocka_unit_test(test_annotations),
 	};
