@@ -3,6 +3,11 @@
  * MFU and HFU of a model whose shape was given: what its tokens are worth (bounds/model.h) per second, against the
  * dense peak of all devices that worked. Tokens a second come from the user; else from tokens_per_step and the mean
  * of the whole steps (axes); else from tokens_per_step, steps and the time between first and last record.
+ *
+ * MFU is also told in its factors, over all of the devices' windows:
+ *   share of the time in which kernels compute (A)  x  FLOPs executed over what the peak allows in that time
+ *   x  FLOPs of the model over FLOPs executed
+ * What is executed is what of the products is known: the first factor alone does not depend on it.
  */
 #include <math.h>
 #include <inttypes.h>
@@ -110,6 +115,29 @@ static struct use use_of(const struct wt_report *r)
 	return u;
 }
 
+struct factors {
+	double computing, efficiency, model; /* their product is MFU */
+	double known;			     /* of the time of products, what has known FLOPs */
+};
+
+/* 0 if MFU or the FLOPs of any product are not known. */
+static int factors_of(const struct wt_report *r, const struct use *u, struct factors *ret)
+{
+	double window_ns = 0, compute_ns = 0, peak = u->peak.hi / (u->devices ? u->devices : 1);
+
+	for (size_t i = 0; i < r->ledger->ndevices; i++) {
+		window_ns += (double)r->ledger->devices[i].account.window_ns;
+		compute_ns += (double)wt_account_compute_ns(&r->ledger->devices[i].account);
+	}
+	if (!(u->tokens_s > 0) || !(u->peak.hi > 0) || !(r->tally.flops > 0) || !(compute_ns > 0))
+		return 0;
+	ret->computing = compute_ns / window_ns;
+	ret->efficiency = r->tally.flops / (peak * compute_ns * 1e-9);
+	ret->model = u->flops * u->tokens_s * window_ns * 1e-9 / u->devices / r->tally.flops;
+	ret->known = (double)r->tally.products_known_ns / (double)r->tally.products_ns;
+	return 1;
+}
+
 static void share(struct wt_jout *j, const char *key, double flops, double tokens_s, double peak)
 {
 	if (tokens_s > 0 && peak > 0)
@@ -120,6 +148,7 @@ static void share(struct wt_jout *j, const char *key, double flops, double token
 
 void wt_model_json(const struct wt_report *r, struct wt_jout *j)
 {
+	struct factors f;
 	struct use u;
 
 	if (!r->model) {
@@ -145,6 +174,16 @@ void wt_model_json(const struct wt_report *r, struct wt_jout *j)
 	share(j, "mfu_most", u.flops, u.tokens_s, u.peak.lo);
 	share(j, "hfu", u.hardware, u.tokens_s, u.peak.hi);
 	share(j, "hfu_most", u.hardware, u.tokens_s, u.peak.lo);
+	if (factors_of(r, &u, &f)) {
+		wt_jout_open(j, "mfu_factors", '{');
+		wt_jout_double(j, "computing", f.computing);
+		wt_jout_double(j, "efficiency", f.efficiency);
+		wt_jout_double(j, "model_over_executed", f.model);
+		wt_jout_double(j, "products_known", f.known);
+		wt_jout_close(j, '}');
+	} else {
+		wt_jout_null(j, "mfu_factors");
+	}
 	wt_jout_string(j, "evidence", wt_evidence_name(WT_EVIDENCE_MODELLED));
 	wt_jout_bool(j, "unverified", u.peak.unverified);
 	wt_jout_close(j, '}');
@@ -156,6 +195,25 @@ static void rate_text(struct wt_strbuf *out, const char *name, double flops, con
 	if (u->peak.lo < u->peak.hi)
 		wt_strbuf_addf(out, " to %.2f", 100 * flops * u->tokens_s / u->peak.lo);
 	wt_strbuf_adds(out, " %");
+}
+
+static void factors_text(const struct wt_report *r, const struct use *u, struct wt_strbuf *out)
+{
+	struct factors f;
+
+	if (!factors_of(r, u, &f))
+		return;
+	wt_strbuf_addf(
+		out,
+		"  MFU = kernels compute %.2f %% of the time x %.2f %% of the peak meanwhile x "
+		"model FLOPs %.3f of those executed\n",
+		100 * f.computing, 100 * f.efficiency, f.model);
+	if (f.known < 1)
+		wt_strbuf_addf(
+			out,
+			"  executed: of %.1f %% of the products' time the FLOPs are known, so the "
+			"second is low and the third is high\n",
+			100 * f.known);
 }
 
 void wt_model_text(const struct wt_report *r, struct wt_strbuf *out)
@@ -197,6 +255,7 @@ void wt_model_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_model_recompute(r->model), u.peak.hi * 1e-12, wt_dtype_name(u.dtype), u.devices,
 		u.devices == 1 ? "" : "s", u.peak.unverified ? " (unverified)" : "",
 		u.dtype_given ? "" : ", the format of most product FLOPs");
+	factors_text(r, &u, out);
 }
 
 void wt_model_rate(const struct wt_report *r, double *ret_tokens_s, double *ret_mfu)

@@ -11,9 +11,9 @@ cd "$tmp" || exit 1
 bad=0
 fail() { echo "FAIL: $*"; bad=1; }
 
-# trace NAME: six steps of 100 ms, each with a kernel of 60 ms that ends with the step
+# trace NAME [products]: six steps of 100 ms, each with a kernel of 60 ms that ends with the step
 trace() {
-	python3 - "$1" <<'P'
+	python3 - "$@" <<'P'
 import json, sys
 events = []
 for i in range(6):
@@ -22,13 +22,18 @@ for i in range(6):
     events.append(dict(ph="X", cat="cuda_runtime", name="cudaLaunchKernel", pid=1, tid=1, ts=t + 10, dur=10,
                        args=dict(correlation=i + 1)))
     events.append(dict(ph="X", cat="kernel", name="my_gemm_thing", pid=0, tid=7, ts=t + 40000, dur=60000,
-                       args=dict(device=0, stream=7, correlation=i + 1)))
+                       args={"device": 0, "stream": 7, "correlation": i + 1, "External id": 100 + i}))
+    if len(sys.argv) > 2:
+        events.append(dict(ph="X", cat="cpu_op", name="aten::mm", pid=1, tid=1, ts=t + 5, dur=20,
+                           args={"External id": 100 + i, "Input Dims": [[4096, 8192], [8192, 65536]],
+                                 "Input type": ["c10::BFloat16", "c10::BFloat16"]}))
 print(json.dumps(dict(deviceProperties=[dict(id=0, name=sys.argv[1], totalGlobalMem=85000000000, computeMajor=9,
                                              computeMinor=0, numSms=132)], traceEvents=events)))
 P
 }
 trace "NVIDIA H100 80GB HBM3" >h100.json
 trace "Imagination Nothing 9000" >none.json
+trace "NVIDIA H100 80GB HBM3" products >mm.json
 model=$(sed -n 's/.*--model \(layers=.*seq=1024\),.*/\1/p' "$readme")
 [ -n "$model" ] || fail "the README has no command"
 "$bin" report h100.json --json --model "$model,dtype=bf16,tokens_per_s=100000" >given.json || fail "report exits $?"
@@ -52,6 +57,20 @@ assert steps["steps"] >= 4 and steps["step_ns"] == 100e6, steps
 assert abs(steps["mfu"] - flops * 8192 / 0.1 / 989.4e12) < 1e-9, steps
 assert none["mfu"] is None and none["hfu"] is None and none["flop_per_token"] == flops, none
 P
+"$bin" report mm.json --json --model "$model,dtype=bf16,tokens_per_s=100000" >mm.out || fail "report exits $?"
+python3 - <<'P' || fail "factors of MFU"
+import json
+m, given = (json.load(open(n))["model"] for n in ("mm.out", "given.json"))
+f = m["mfu_factors"]
+executed, window = 6 * 2 * 4096 * 8192 * 65536, 0.56 # from the first kernel's start to the last one's end
+near = lambda x, y: abs(x - y) < 1e-9 * abs(y)
+assert near(f["computing"], 0.36 / 0.56) and near(f["efficiency"], executed / 0.36 / 989.4e12), f
+assert near(f["model_over_executed"], m["flop_per_token"] * 1e5 * window / executed) and f["products_known"] == 1, f
+assert near(f["computing"] * f["efficiency"] * f["model_over_executed"], m["mfu"]) and m["mfu"] == given["mfu"], (f, m)
+assert given["mfu_factors"] is None, given
+P
+"$bin" report mm.json --model "$model,dtype=bf16,tokens_per_s=100000" | grep -q 'MFU = kernels compute 64.29 % of the time x' ||
+	fail "the factors of MFU are not told"
 "$bin" report none.json --model "$model,dtype=bf16,tokens_per_s=100000" >text || fail "report exits $?"
 grep -q 'no MFU: the bf16 peak of a device is not known' text || fail "the text does not say why there is no MFU"
 grep -q 'is not in the device table' text || fail "the text does not say that the device is unknown"
