@@ -21,7 +21,7 @@
 static struct {
 	uint64_t tsc_hz, call_ticks;
 	uint64_t count_ticks_16; /* of 16 calls at level count */
-	_Atomic uint64_t sampled, sampled_ticks, cupti_ticks;
+	_Atomic uint64_t sampled, sampled_ticks, cupti_ticks, overhead_ns;
 	_Atomic uint32_t writer, control; /* their clocks are known */
 	clockid_t writer_clock, control_clock;
 } cost;
@@ -120,6 +120,11 @@ void wt_cost_cupti(uint64_t ticks)
 	atomic_fetch_add_explicit(&cost.cupti_ticks, ticks, memory_order_relaxed);
 }
 
+void wt_cost_overhead(uint64_t ns)
+{
+	atomic_fetch_add_explicit(&cost.overhead_ns, ns, memory_order_relaxed);
+}
+
 static uint64_t cpu_ns(const _Atomic uint32_t *here, const clockid_t *clock)
 {
 	struct timespec cpu;
@@ -160,6 +165,7 @@ void wt_cost_read(uint64_t rows, uint64_t unrowed, struct wt_cost *ret)
 	ret->hook_ns += to_ns(unrowed * cost.count_ticks_16 / 16);
 	ret->writer_cpu_ns = cpu_ns(&cost.writer, &cost.writer_clock);
 	ret->control_cpu_ns = cpu_ns(&cost.control, &cost.control_clock);
-	ret->cupti_ns = to_ns(atomic_load_explicit(&cost.cupti_ticks, memory_order_relaxed));
+	ret->cupti_ns = to_ns(atomic_load_explicit(&cost.cupti_ticks, memory_order_relaxed)) +
+			atomic_load_explicit(&cost.overhead_ns, memory_order_relaxed);
 	ret->launch_ns = wt_launches_ns();
 }

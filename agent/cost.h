@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What recording costs, measured in the job: time in hooks (sampled, else calibrated x calls), CPU of our own threads,
- * time inside CUPTI's callbacks, longer launches. Totals since start.
+ * time inside CUPTI's callbacks and by its OVERHEAD records, longer launches. Totals since start.
  */
 #ifndef WT_COST_H
 #define WT_COST_H
@@ -13,7 +13,7 @@ struct wt_cost {
 	uint64_t hook_sampled; /* 0 = hook_ns is calibrated, not sampled */
 	uint64_t writer_cpu_ns;
 	uint64_t control_cpu_ns;
-	uint64_t cupti_ns;
+	uint64_t cupti_ns;  /* in CUPTI's callbacks, and by its OVERHEAD records */
 	uint64_t launch_ns; /* by which launches are longer while CUPTI collects: launches.h */
 	uint64_t calls;
 };
@@ -28,6 +28,8 @@ struct wt_chunk;
 void wt_cost_sample(struct wt_chunk *c);
 /* Any thread: ticks spent inside a callback of CUPTI. */
 void wt_cost_cupti(uint64_t ticks);
+/* Writer: nanoseconds that CUPTI says it kept a thread of the job for. */
+void wt_cost_overhead(uint64_t ns);
 /* Own threads, once each: their CPU time counts from here on. */
 void wt_cost_writer_is_here(void);
 void wt_cost_control_is_here(void);

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -225,8 +226,18 @@ static void see_chunk(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to)
 		flush();
 }
 
+/* On the job's threads; what CUPTI does on ours is our CPU time. Times of another tool's clock need not be ns. */
+static void see_overhead(const struct wt_dev_rec *r)
+{
+	if (r->u.overhead.thread_word && r->u.overhead.thread_word != (uint32_t)pthread_self() &&
+	    wt_cupti_overhead_is_ours(r->u.overhead.kind) && !wt_manners_clock_is_foreign())
+		wt_cost_overhead(r->end - r->start);
+}
+
 static void see_record(void *arg, const struct wt_dev_rec *r)
 {
+	if (r->kind == WT_DEV_OVERHEAD)
+		see_overhead(r);
 	wt_pack_device(&writer.pack, r);
 	if ((r->kind == WT_DEV_KERNEL || r->kind == WT_DEV_COPY) && !r->graph && !r->graph_node)
 		wt_cupti_received();

@@ -243,6 +243,14 @@ static int read_overhead(const void *rec, size_t avail, int extra, struct wt_dev
 	return 1;
 }
 
+/* Not what the job would have waited for without us: modules and functions loaded, PTX compiled. */
+int wt_cupti_overhead_is_ours(uint32_t kind)
+{
+	return kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH ||
+	       kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_INSTRUMENTATION ||
+	       kind == CUPTI_ACTIVITY_OVERHEAD_CUPTI_RESOURCE;
+}
+
 /* By kind; a hole is a kind that is passed over. Kinds are appended and never renumbered. */
 static int (*const readers[])(const void *, size_t, int, struct wt_dev_rec *) = {
 	[CUPTI_ACTIVITY_KIND_MEMCPY] = read_copy,

@@ -13,6 +13,8 @@
  * that ends before the fields every release has). `extra`: the release is known to fill fields that came without a
  * new structure name (13.0: isDeviceLaunched).
  */
+int wt_cupti_overhead_is_ours(
+	uint32_t kind); /* CUPTI's own doing, and not the driver's for the job */
 int wt_cupti_record(const void *rec, size_t avail, int extra, struct wt_dev_rec *ret);
 
 /* Calls fn for each record of a completed buffer; returns how many records of other kinds there were. */

@@ -31,6 +31,15 @@ assert held >= 5 * 20000000, held
 assert 0.95 * held <= e3("held") <= held, (e3("held"), held)
 assert e3("free") == 0, e3("free")
 P
+# It is a cost of recording: over the budget, the level goes down, and CUPTI keeps nobody any more.
+for name in held free; do
+	WARPTAP_BUDGET_SPAN_MS=1000 "$B/warptap" run -q --budget 4 -o "$tmp/$name.budget" --sim "h100,scenario=$tmp/$name.ini" -- \
+		"$B/tests/cli/steady" seconds=5 rate=1000 >"$tmp/$name.out" || fail "$name: the job"
+	"$B/warptap" info --packets "$tmp/$name.budget"/*.wt | sed -n 's/.* state .*level=\([0-9]\).*reason=STATE_REASON_BUDGET.*/\1/p' >"$tmp/$name.levels"
+	echo "$name: $(tr '\n' ' ' <"$tmp/$name.levels")"
+done
+grep -q '[012]' "$tmp/held.levels" || fail "the governor does not know what CUPTI says it costs"
+[ ! -s "$tmp/free.levels" ] || fail "the level changes without overhead: nothing was tested"
 # A setting that is none is refused with its name.
 printf '[cupti]\nhold = 20ms\n' >"$tmp/bad.ini"
 "$B/warptap" run -q -o "$tmp/bad" --sim "h100,scenario=$tmp/bad.ini" -- "$B/tests/cli/steady" seconds=0.1 >"$tmp/bad.out" 2>&1 &&
