@@ -92,6 +92,7 @@ size_t wt_control_status(char *out, size_t room)
 	    cost.hook_ns, cost.cupti_ns, cost.writer_cpu_ns);
 	if (g.launch_known)
 		add(&t, "launch_ns %" PRIu64 "\n", g.launch_ns);
-	add(&t, "calls %" PRIu64 "\nbox %s\nfile %s\n", cost.calls, wt_box_kind(), self.file);
+	add(&t, "calls %" PRIu64 "\nescaped %" PRIu64 "\nbox %s\nfile %s\n", cost.calls,
+	    wt_escaped_names(), wt_box_kind(), self.file);
 	return t.used;
 }

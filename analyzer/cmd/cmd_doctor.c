@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/sandbox.h"
 #include "cmd/agents.h"
 #include "cmd/cmd.h"
 #include "cmd/places.h"
@@ -239,6 +240,27 @@ static int word_of_status(const char *key)
 	return v;
 }
 
+/* As the agent looks before it starts: in a child, by making the calls. */
+static void check_filter(void)
+{
+	const char *call = NULL;
+	int not_here = wt_sandbox_look(&call);
+
+	if (not_here == WT_SANDBOX_LIFE || not_here == WT_SANDBOX_LOG) {
+		limit(0);
+		say(BAD, "seccomp", "a filter of system calls kills for %s: nothing is recorded",
+		    call ? call : "a call of ours");
+	} else if (not_here) {
+		say(NOTE, "seccomp",
+		    "a filter of system calls kills for %s: recorded, but warptap attach reaches "
+		    "nothing",
+		    call ? call : "a call of ours");
+	} else if (word_of_status("Seccomp:") == 2) {
+		say(GOOD, "seccomp",
+		    "a filter of system calls is in force, and kills for none of ours");
+	}
+}
+
 static void check_place(const char *dir)
 {
 	struct statvfs fs;
@@ -258,9 +280,7 @@ static void check_place(const char *dir)
 		    "%llu MiB, as containers have it: NCCL and data loaders want more; not used by "
 		    "us",
 		    (unsigned long long)(fs.f_blocks * fs.f_frsize >> 20));
-	if (word_of_status("Seccomp:") == 2)
-		say(NOTE, "seccomp",
-		    "a filter is in force: what it forbids is done without, and told in the log");
+	check_filter();
 	if (word_of_status("NoNewPrivs:") == 1)
 		say(GOOD, "privileges", "none can be gained here (no_new_privs): none is needed");
 }
@@ -393,7 +413,7 @@ static void check_running(void)
 	size_t n = wt_agents_find(0, agents, AGENTS_MAX);
 
 	for (size_t i = 0; i < n; i++) {
-		char reply[WT_CTL_REPLY_MAX + 1], level[32], cupti[32], cost[32];
+		char reply[WT_CTL_REPLY_MAX + 1], level[32], cupti[32], cost[32], escaped[32];
 		double share;
 
 		if (wt_agent_ask(&agents[i], &status, reply, sizeof(reply)))
@@ -401,6 +421,12 @@ static void check_running(void)
 		wt_agent_value(reply, "level", level, sizeof(level));
 		wt_agent_value(reply, "cupti", cupti, sizeof(cupti));
 		share = strtod(wt_agent_value(reply, "cost_ppm", cost, sizeof(cost)), NULL) / 10000;
+		wt_agent_value(reply, "escaped", escaped, sizeof(escaped));
+		if (*escaped && strcmp(escaped, "0") != 0)
+			say(NOTE, "running",
+			    "process %d has %s entry points that no hook knows: what it calls "
+			    "there is not seen",
+			    agents[i].pid, escaped);
 		say(!strcmp(cupti, "yielded") || !strcmp(cupti, "failed") ? NOTE : GOOD, "running",
 		    "process %d: level %s, CUPTI %s, costs %.2f %% of the time%s%d%s",
 		    agents[i].pid, level, cupti, share, "; cheaper: warptap attach ", agents[i].pid,

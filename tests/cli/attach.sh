@@ -35,6 +35,7 @@ for level in count off; do
 	[ "$(stat -c %a "$dir/run/warptap")" = 700 ] || die "mode of the directory"
 	[ "$(stat -c %a "$dir"/run/warptap/*)" = 600 ] || die "mode of the socket"
 	attach $pid status; [ "$(value level)" = $level ] || die "level is $(value level)"
+	[ "$(value escaped) $(value box)" = '0 file' ] || die "escaped, box: $(value escaped) $(value box)"
 	attach $pid window --for 300ms
 	attach $pid window --for 200ms --no-wait
 	refused $pid window --for 1s; grep -q 'a window is open' "$dir/attach" || die "the wrong reason"

@@ -46,6 +46,26 @@ doctor 1 --sim -o "$dir/nowhere"; has '^  NO    directory'
 LD_PRELOAD=/nonexistent/libx.so:libwarptap.so doctor 0 --sim -o "$dir" 2>/dev/null; has '^  note  preload +.*not first'
 doctor 2 --bad
 
+# Filters of system calls: one that kills for nothing of ours, for what control needs, for what recording needs.
+cat >"$dir/filter" <<'P'
+import ctypes, os, struct, sys
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, int(sys.argv[1])), (0x06, 0, 0, 0x80000000), (0x06, 0, 0, 0x7fff0000)]
+text = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *r) for r in rules))
+class Prog(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_ushort), ("rules", ctypes.c_void_p)]
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(Prog(len(rules), ctypes.addressof(text)))):
+    sys.exit(77)
+os.execv(sys.argv[2], sys.argv[2:])
+P
+for case in "1000 0 ok" "41 0 note" "285 1 NO"; do # no call; socket; fallocate
+	set -- $case; rc=0
+	python3 "$dir/filter" "$1" "$build/warptap" doctor --sim -o "$dir" >"$dir/out" 2>&1 || rc=$?
+	[ $rc != 77 ] || break
+	[ $rc = "$2" ] || die "a filter for call $1: exit $rc"
+	has "^  $3 +seccomp +a filter of system calls"; has 'privileges +none can be gained here'
+done
+
 # What runs, and the one command that makes it cheaper.
 WARPTAP_BUDGET=0 "$build/warptap" run -q --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" seconds=3 >"$dir/job" 2>&1 & job=$!
 for _ in $(seq 200); do
