@@ -11,7 +11,7 @@
  * no mangled C++ name, or too long to be one that a compiler made. Any thread.
  */
 const char *wt_demangle(const char *name, char *out, size_t room);
-/* The same of a kernel's name that another tool has demangled, with return type and parameters; `name` itself if not. */
+/* The same of a kernel's name that another tool demangled, with return type and parameters; `name` itself if not. */
 const char *wt_plain(const char *name, char *out, size_t room);
 
 #endif
