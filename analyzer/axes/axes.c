@@ -279,6 +279,7 @@ static int build(struct wt_axes *a)
 	if (err || !a->phase || !a->phase_grade || !a->texts || !a->told)
 		return -WT_E_NOMEM;
 	err = wt_xla_init(a);
+	err = err ? err : wt_hlo_init(a);
 	err = err ? err : each_process(a);
 	if (err)
 		return err;
@@ -311,6 +312,7 @@ void wt_axes_free(struct wt_axes *a)
 	wt_ranges_release(&a->ranges);
 	wt_strings_free(a->texts);
 	wt_xla_free(a);
+	wt_hlo_free(a);
 	free(a->phase);
 	free(a->phase_grade);
 	free(a->told);

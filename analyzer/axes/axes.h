@@ -14,6 +14,7 @@
 
 struct wt_strings;
 struct wt_xla;
+struct wt_hlo;
 
 enum wt_phase {
 	WT_PHASE_UNKNOWN,
@@ -110,6 +111,7 @@ struct wt_axes {
 	int64_t module_unknown_ns; /* of kernels that no module is known for */
 	struct wt_strings *texts;
 	struct wt_xla *xla; /* xla.c; NULL: no such ranges */
+	struct wt_hlo *hlo; /* hlo.c; NULL: no profile with instructions */
 	uint8_t *told;	    /* by string id: what names say, once asked; see axes_impl.h */
 };
 

@@ -78,6 +78,12 @@ void wt_xla_free(struct wt_axes *a);
 /* The run of a compiled program that a call was made in: the position of its range and the string that names it; -1. */
 int32_t wt_xla_run(const struct wt_axes *a, const struct wt_call *call, uint32_t *ret_program);
 uint32_t wt_xla_path(const struct wt_axes *a, const struct wt_op *op);
+/* As a kernel of that instruction is named, a text: dots are underscores. */
+uint32_t wt_xla_symbol(const struct wt_axes *a, const char *s, size_t n);
+/* hlo.c: the same as in xla.c, from a profile of the same programs. */
+int wt_hlo_init(struct wt_axes *a);
+void wt_hlo_free(struct wt_axes *a);
+uint32_t wt_hlo_path(const struct wt_axes *a, const struct wt_op *op);
 /* batch.c: what an engine's annotation says; 0 = it is none. */
 int wt_batch_of_name(const char *name, struct wt_batch *ret);
 /* PREFILL, DECODE, MIXED or UNKNOWN of an engine's step, by its name. */

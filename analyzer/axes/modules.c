@@ -65,7 +65,10 @@ uint32_t wt_module_compiled(const struct wt_axes *a, const struct wt_op *op)
 	uint32_t path = op->instruction ? tl->instructions[op->instruction].path : 0;
 	const char *text = wt_timeline_string(tl, path);
 
-	return path ? wt_strings_add(a->texts, text, strlen(text)) : wt_xla_path(a, op);
+	if (path)
+		return wt_strings_add(a->texts, text, strlen(text));
+	path = wt_hlo_path(a, op);
+	return path ? path : wt_xla_path(a, op);
 }
 
 static uint32_t path_of(struct wt_axes *a, const struct wt_op *op, struct wt_map *known,

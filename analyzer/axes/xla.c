@@ -2,9 +2,9 @@
 /*
  * What XLA says of its launches in ranges (NVTX): the module that runs, XlaModule:#hlo_module=M,program_id=N#, and in
  * it the instruction at hand, Thunk:#name=PATH,hlo_op=I#. A graph is launched under an instruction of its own,
- * command_buffer, and of what is in it only the kernels are known: the path of one is that of the instruction it is named
- * after (dots as underscores), wherever inside a run of the same program it was said. XLA says it where it compiles in
- * the first run; nobody does when a compilation cache answers.
+ * command_buffer, and of what is in it only the kernels are known: one's path is that of the instruction it is named
+ * after (dots as underscores), wherever inside a run of the same program it was said. XLA says it where it compiles
+ * in the first run; nobody does when a compilation cache answers.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static const char *value(const char *s, const char *key, const char *next, size_
 	return from;
 }
 
-static uint32_t symbol_of(const struct wt_axes *a, const char *s, size_t n)
+uint32_t wt_xla_symbol(const struct wt_axes *a, const char *s, size_t n)
 {
 	struct wt_strbuf text = {.n = 0};
 	uint32_t id;
@@ -83,13 +83,13 @@ static const struct said *said_of(const struct wt_axes *a, uint32_t string)
 		s->what = THUNK;
 		at = value(name, "hlo_op=", "#", &n);
 		s->buffer = (uint8_t)starts(at, BUFFER_TAG);
-		s->symbol = n ? symbol_of(a, at, n) : 0;
+		s->symbol = n ? wt_xla_symbol(a, at, n) : 0;
 		at = value(name, "#name=", ",hlo_op=", &n);
 		/* A name without an operation is that of a parameter. */
 		if (memchr(at, '/', n) || memchr(at, '(', n))
 			s->path = wt_strings_add(a->texts, at, n);
 	} else {
-		s->symbol = symbol_of(a, name, strlen(name));
+		s->symbol = wt_xla_symbol(a, name, strlen(name));
 	}
 	return s;
 }

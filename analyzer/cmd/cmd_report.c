@@ -22,7 +22,7 @@
 
 static const char usage_text[] =
 	"usage: warptap report PATH... [--json] [--as hta] [--step N] [--model M]\n"
-	"                     [--families FILE] [-o FILE] [-q]\n"
+	"                     [--hlo FILE] [--families FILE] [-o FILE] [-q]\n"
 	"\n"
 	"Accounts for every nanosecond of every device in the traces at PATH: files, or folders "
 	"of\n"
@@ -33,6 +33,7 @@ static const char usage_text[] =
 	"  --step N   of step N alone\n"
 	"  --model M  MFU of a transformer: a FILE, the name of a published model, or its shape\n"
 	"             (llama3-8b,seq=4096,tokens_per_step=1e6)\n"
+	"  --hlo FILE an .xplane.pb of the same programs: says what XLA's kernels in graphs are\n"
 	"  --families FILE\n"
 	"             what kernels are by their names, instead of the table compiled in\n"
 	"  -o FILE    write it to FILE instead of standard output\n"
@@ -43,14 +44,15 @@ static const char usage_text[] =
 struct options {
 	int json, quiet, as_hta;
 	int64_t step; /* -1 = all */
-	const char *output, *model, *families;
+	const char *output, *model, *families, *hlo;
 	char **paths;
 	int npaths;
 };
 
 static int takes_value(const char *a)
 {
-	return !strcmp(a, "-o") || !strcmp(a, "--model") || !strcmp(a, "--families");
+	return !strcmp(a, "-o") || !strcmp(a, "--model") || !strcmp(a, "--families") ||
+	       !strcmp(a, "--hlo");
 }
 
 static int parse(int argc, char **argv, struct options *ret)
@@ -69,6 +71,8 @@ static int parse(int argc, char **argv, struct options *ret)
 			ret->json = 1;
 		} else if (!strcmp(a, "--model") && i + 1 < argc) {
 			ret->model = argv[++i];
+		} else if (!strcmp(a, "--hlo") && i + 1 < argc) {
+			ret->hlo = argv[++i];
 		} else if (!strcmp(a, "--families") && i + 1 < argc) {
 			ret->families = argv[++i];
 		} else if (!strcmp(a, "--any-ratio")) {
@@ -129,6 +133,46 @@ static int judge(const struct wt_job_file *f, const struct options *opt)
 	return 1;
 }
 
+/* Instructions of a profile of the same programs; of what it measured nothing is taken. 1 after saying why not. */
+static int add_instructions(const struct options *opt, struct wt_builder *b)
+{
+	struct wt_job job = {.n = 0};
+	struct wt_builder *from = NULL;
+	struct wt_timeline *tl = NULL;
+	struct wt_diag diag = {.offset = -1};
+	int err = wt_job_add(&job, opt->hlo, &diag);
+	size_t paths = 0;
+
+	err = err ? err : wt_job_read(&job, &from);
+	for (size_t i = 0; i < job.n && !err; i++)
+		if (!wt_job_usable(&job.files[i])) {
+			err = job.files[i].err;
+			diag = job.files[i].diag;
+		}
+	if (!err)
+		err = wt_builder_finish(from, &tl, &diag);
+	else
+		wt_builder_free(from);
+	for (size_t i = 0; !err && i < tl->ninstructions; i++) {
+		const struct wt_instruction *in = &tl->instructions[i];
+		struct wt_instruction row = {
+			.path = wt_builder_cstring(b, wt_timeline_string(tl, in->path)),
+			.name = wt_builder_cstring(b, wt_timeline_string(tl, in->name)),
+			.program = wt_builder_cstring(b, wt_timeline_string(tl, in->program))};
+
+		paths += row.path != 0;
+		wt_builder_instruction(b, &row);
+	}
+	if (err)
+		complain(opt->hlo, &diag, err);
+	else if (!paths && !opt->quiet)
+		fprintf(stderr, "warptap report: %s: no paths of XLA instructions in it\n",
+			opt->hlo);
+	wt_timeline_free(tl);
+	wt_job_release(&job);
+	return err != 0;
+}
+
 /* Reads everything; NULL after saying why nothing can be reported. */
 static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 {
@@ -158,6 +202,8 @@ static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 		wt_builder_free(b);
 		return NULL;
 	}
+	if (opt->hlo)
+		*ret_failed += add_instructions(opt, b);
 	err = wt_builder_finish(b, &tl, &diag);
 	if (err)
 		complain(opt->paths[0], &diag, err);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains a GPT on random tokens with JAX: the whole step is one compiled program, on one device or data parallel on all.
+"""Trains a GPT on random tokens with JAX: the whole step is one compiled program, on one device or data parallel.
 
-Losses go to standard output, times to standard error. The number of steps is fixed beforehand and no branch depends on a
-value from the device, so that it also ends where device results are not real numbers (the simulated CUDA computes
+Losses go to standard output, times to standard error. The number of steps is fixed beforehand and no branch depends on
+a value from the device, so that it also ends where device results are not real numbers (the simulated CUDA computes
 nothing). See README.md.
 """
 import argparse

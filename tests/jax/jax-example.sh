@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # check: long
-# examples/llm/train_jax.py: on one device with recomputation, on two with the state on each; the output is the same under
-# the agent, every operation is in the trace, the parts of the model are modules, and steps are found on each device.
+# examples/llm/train_jax.py: on one device with recomputation, on two with the state on each; the output is the same
+# under the agent, every operation is in the trace, the parts of the model are modules, steps are found on each
+# device.
 . tests/jax/jax_env.sh
 export WARPTAP_XLA=1
 # one NAME DEVICES ARGS

@@ -16,6 +16,9 @@ for when in late early; do
 	diff "$tmp/$when.plain" "$tmp/$when.out" || fail "$when: the output changes with the agent"
 	profile $when-alone
 	profile $when-beside
+	# The trace's kernels get their paths from the profile.
+	find "$tmp/$when-beside" -name '*.xplane.pb' -exec "$build/warptap" report --json -o "$tmp/$when.json" \
+		"$tmp/$when" --hlo {} \; || fail "$when: report --hlo exits $?"
 	python3 tests/jax/jax_profile.py "$tmp/$when-alone.json" "$tmp/$when-beside.json" "$tmp/$when.json" \
 		"$tmp/$when"/truth.*.tsv "$tmp/$when-beside.steps" || fail "$when: profile, trace and truth differ"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What jax.profiler wrote beside the agent is what it writes alone; the agent's trace and the profile are of one run and
-agree: the same kernels a step, as often and as long, and each step as long as the truth says.
+"""What jax.profiler wrote beside the agent is what it writes alone; the agent's trace and the profile are of one run
+and agree: the same kernels a step, as often and as long, and each step as long as the truth says.
 
 usage: jax_profile.py ALONE.json BESIDE.json TRACE.json TRUTH STEPS_FILE     the first three are reports
 """
@@ -29,8 +29,8 @@ def kernels(report):
 def windows(ops, spans, report, what):
     """How many steps of the report last as long as the truth says: from the end of the one before to their own end.
 
-    XLA moves the times of the device to its own start of the profile, all by the same; so the profile's ends are compared
-    with the truth's less that difference.
+    XLA moves the times of the device to its own start of the profile, all by the same; so the profile's ends are
+    compared with the truth's less that difference.
     """
     ends = [max(end for submit, _, end, name in ops if name and a <= submit < b) for a, b in spans]
     whole = [(s["end_ns"], s["window_ns"]) for s in report["steps"] if not s["partial"]]
@@ -72,6 +72,13 @@ def main():
     assert {n: c for n, (c, _) in of_step.items()} == dict(names), (of_step, names)
     in_trace = {n: row for n, row in a_step(trace, graphs[0]).items() if n in of_step}
     assert in_trace == of_step, (in_trace, of_step)
+    # Paths of instructions, which the profile has: the same of each step, and by them forward and backward.
+    def paths(report, n):
+        return {m["path"]: m["kernels"] / n for m in report["modules"]["paths"]}
+
+    assert paths(trace, graphs[0]) == paths(beside, len(profiled)), (paths(trace, graphs[0]), paths(beside, 1))
+    phases = {p["phase"]: p["kernels"] for p in trace["phases"]}
+    assert phases["forward"] >= graphs[0] and phases["backward"] >= graphs[0], phases
     # Steps that the trace found, before and after, against the truth.
     assert windows(ops, [s[:2] for s in steps], trace, "trace") >= 2
 

@@ -471,6 +471,43 @@ static void test_programs(void **state)
 	close_scene(&s);
 }
 
+static void instruction(struct scene *s, const char *program, const char *name, const char *path)
+{
+	struct wt_instruction in = {.program = wt_builder_cstring(s->b, program),
+				    .name = wt_builder_cstring(s->b, name),
+				    .path = wt_builder_cstring(s->b, path)};
+
+	wt_builder_instruction(s->b, &in);
+}
+
+/* Which program a graph is, by all of its kernels; what two can be, and single launches, are not told. */
+static void test_instructions(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	instruction(&s, "jit_one", "a", "jit(one)/jvp()/mul");
+	instruction(&s, "jit_one", "b", "jit(one)/transpose(jvp())/mul");
+	instruction(&s, "jit_two", "a", "jit(two)/add");
+	instruction(&s, "jit_two", "c", "jit(two)/sub");
+	replay(&s, "ab");
+	replay(&s, "acl"); /* l: a library's */
+	replay(&s, "a");
+	kernel(&s, 1, "b", 1);
+	build(&s);
+	assert_int_equal(s.a->nmodules, 4);
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[0].path), "jit(one)/jvp()/mul");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[1].path),
+			    "jit(one)/transpose(jvp())/mul");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[2].path), "jit(two)/add");
+	assert_string_equal(wt_axes_text(s.a, s.a->modules[3].path), "jit(two)/sub");
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(s.a->modules[i].kernels, 1);
+	assert_int_equal(s.a->module_unknown_ns, 300);
+	phases_are(&s, "fb.....");
+	close_scene(&s);
+}
+
 /* A process that drives two devices launches the step to one and to the other, in any order. */
 static void test_devices(void **state)
 {
@@ -793,6 +830,7 @@ int main(void)
 		cmocka_unit_test(test_few_graphs),
 		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_instructions),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_gradient_comm),
 		cmocka_unit_test(test_iterations),
