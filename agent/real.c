@@ -335,6 +335,27 @@ static void *(*const finders[])(const char *) = {
 	[WT_LIB_CUBLASLT] = find_cublas, [WT_LIB_CUPTI] = find_cupti,
 };
 
+/*
+ * We keep its address, and so does whoever got our wrapper from a gate: the library stays, though the job may close it.
+ * Its own opening and closing goes on as before, only that it is not unmapped.
+ */
+static void *pinned(void *p)
+{
+	struct link_map *map = NULL;
+	Dl_info info;
+	void *h;
+
+	if (!p || !dladdr1(p, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !map->l_name ||
+	    !*map->l_name)
+		return p;
+	h = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (h)
+		dlclose(h);
+	else
+		dlerror();
+	return p;
+}
+
 void *wt_real(uint32_t id)
 {
 	void *p = atomic_load_explicit(&wt_slot[id], memory_order_relaxed);
@@ -345,7 +366,7 @@ void *wt_real(uint32_t id)
 	if (p && wt_is_ours(p))
 		p = NULL; /* a handle whose scope begins with us: calling ourselves would never end */
 	if (p)
-		atomic_store_explicit(&wt_slot[id], p, memory_order_relaxed);
+		atomic_store_explicit(&wt_slot[id], pinned(p), memory_order_relaxed);
 	return p;
 }
 
@@ -353,7 +374,7 @@ void *wt_real_named(int library, const char *name)
 {
 	void *p = wt_real_init() ? NULL : finders[library](name);
 
-	return p && !wt_is_ours(p) ? p : NULL;
+	return p && !wt_is_ours(p) ? pinned(p) : NULL;
 }
 
 void *wt_real_cuda(const char *name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check: fast
+# check: full
 # Processes that are born, multiply and end in every way there is: each ends as it would without us, each one that
 # used CUDA has its trace, no other has, and the counts are what was launched.
 set -eu
@@ -52,6 +52,7 @@ life daemon -- daemon 500; told daemon 1 500; whole daemon
 life threads -- threads 60; told threads 1 60; whole threads
 # Ends while three kernels run: nobody waits for them, and they are in flight, not missing.
 life running SIMGPU_SCENARIO="$dir/slow" -- running 3; told running 1 3 0; whole running
+life signals -- signals 2000; told signals 1 2000; whole signals
 life children -- children 200; told children 1 200; whole children
 
 # A process id used before: the older trace stays as it is.
@@ -65,4 +66,9 @@ rm "$older"; told reuse 1 50
 # warptap run reaches every process below it, however it came to be.
 "$build/warptap" run -q -o "$dir/run" --sim "h100,scenario=$dir/quick" -- sh -c '"$1" engines 2 _exit; "$1" forkexec 1' sh "$build/tests/cli/agent_life"
 told run 5 601
+# Workers as Ray has them: in a session of their own, elsewhere, their parent gone before they begin.
+"$build/warptap" run -q -o "$dir/ray" --sim "h100,scenario=$dir/quick" -- sh -c \
+	'mkfifo "$2/gone"; setsid sh -c "cd /; for i in 1 2 3; do (\"$1\" plain 100; : >\"$2/gone\") & done" & for i in 1 2 3; do : <"$2/gone"; done; rm "$2/gone"' \
+	sh "$build/tests/cli/agent_life" "$dir/ray"
+told ray 3 300
 echo ok

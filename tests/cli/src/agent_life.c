@@ -11,6 +11,7 @@
  *   chain     launches 100 and becomes this program with N - 1, until N is 0
  *   daemon    double fork, setsid, all descriptors closed; the daemon launches N
  *   threads   N threads that launch once and end by pthread_exit, by cancellation, by the bare system call
+ *   signals   N launches under a rain of signals; handlers run on the job's threads alone
  *   children  N short children, by turns posix_spawn of /bin/true and fork, from a job that has launched
  * Exit 0; anything else says what went wrong.
  */
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -344,6 +346,62 @@ static void threads(void)
 	OK(cuCtxSynchronize());
 }
 
+static pid_t mine[2]; /* the two threads of the job */
+static volatile sig_atomic_t rained, strangers;
+
+static void on_alarm(int sig)
+{
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	rained++;
+	strangers += tid != mine[0] && tid != mine[1];
+}
+
+static void *under_rain(void *unused)
+{
+	sigset_t none;
+
+	mine[1] = (pid_t)syscall(SYS_gettid);
+	sigemptyset(&none);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	OK(cuCtxSetCurrent(ctx));
+	launch(n / 2);
+	OK(cuCtxSynchronize());
+	return NULL;
+}
+
+static void signals(void)
+{
+	static const int kinds[] = {SIGALRM, SIGUSR1, SIGPROF, SIGIO, SIGCHLD};
+	struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+	struct sigaction act = {
+		.sa_handler = on_alarm}; /* calls are interrupted, and not taken up again */
+	sigset_t all, old;
+	pthread_t th;
+
+	mine[0] = (pid_t)syscall(SYS_gettid);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		MUST(sigaction(kinds[i], &act, NULL) == 0);
+	start();
+	MUST(setitimer(ITIMER_REAL, &often, NULL) == 0 &&
+	     setitimer(ITIMER_PROF, &often, NULL) == 0);
+	sigfillset(&all); /* until it has said who it is */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	MUST(pthread_create(&th, NULL, under_rain, NULL) == 0);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	launch(n - n / 2);
+	for (int i = 0; i < 300; i++) {
+		kill(getpid(), kinds[1 + i % 4]);
+		usleep(1000);
+	}
+	OK(cuCtxSynchronize());
+	pthread_join(th, NULL);
+	setitimer(ITIMER_REAL, &never, NULL);
+	setitimer(ITIMER_PROF, &never, NULL);
+	MUST(rained > 100);
+	MUST(!strangers);
+}
+
 static void children(void)
 {
 	char *argv[] = {"true", NULL};
@@ -370,7 +428,7 @@ int main(int argc, char **argv)
 		{"plain", plain},	{"running", running},	   {"capture", capture},
 		{"vfork", vforks},	{"forkexec", fork_exec},   {"engines", engines},
 		{"chain", chain},	{"daemon", become_daemon}, {"threads", threads},
-		{"children", children},
+		{"children", children}, {"signals", signals},
 	};
 	const char *name = argc > 1 ? argv[1] : "";
 
