@@ -7,6 +7,10 @@
  * it. So a rank with unfinished calls waits for each member that has called less than that, or finished less than it
  * did; and a rank waits for the other side of a send or receive that was not posted there. A rank that others wait for
  * and that waits for nobody is a suspect. If all that are waited for wait themselves, they wait for each other.
+ *
+ * This is no second match.c: that one pairs what ran on all ranks, to part its time, and stops at the first number on
+ * which ranks disagree. A hung job's answer lies behind that number, in what was not called or not finished, and of
+ * that there are no rows to pair: only how far each rank had come.
  */
 #ifndef WT_PROGRESS_H
 #define WT_PROGRESS_H
