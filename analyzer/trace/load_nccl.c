@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "trace/trace.h"
 
+#define LOOK_AHEAD	4096 /* of a group; no group of real jobs is as long */
 #define AT(column_, i_) (m->n_##column_ ? m->column_[i_] : 0)
 
 void wt_trace_load_nccl(struct wt_trace *t, const Warptap__V1__NcclEvents *m)
@@ -51,15 +52,25 @@ void wt_trace_load_nccl(struct wt_trace *t, const Warptap__V1__NcclEvents *m)
 	}
 }
 
-/* The collective that a plan made inside this row is of: the first that agrees and has none yet. */
+/*
+ * The collective that a plan made inside this row is of: the first that agrees and has none yet. `open` has the first
+ * without one of each group that was begun; NCCL plans nearly in the order of the calls, so few are looked at.
+ */
 static struct wt_coll_row *planned(struct wt_trace *t, const struct wt_nccl_event *e,
-				   const struct wt_trace_groups *g, uint32_t row)
+				   const struct wt_trace_groups *g, uint32_t row,
+				   struct wt_map *open)
 {
-	uint32_t up = t->rows.p[row].parent;
+	uint32_t up = t->rows.p[row].parent, k = WT_NO_INDEX;
 
 	if (up == WT_NO_INDEX)
 		return NULL;
-	for (uint32_t k = g->first[up]; k != WT_NO_INDEX; k = g->next[k]) {
+	if (!wt_map_get(open, up, &k))
+		k = g->first[up];
+	while (k != WT_NO_INDEX && t->collectives.p[k].planned)
+		k = g->next[k];
+	if (wt_map_put(open, up, k))
+		return NULL;
+	for (uint32_t seen = 0; k != WT_NO_INDEX && seen < LOOK_AHEAD; k = g->next[k], seen++) {
 		struct wt_coll_row *c = &t->collectives.p[k];
 
 		if (!c->planned && c->op == e->op && c->count == e->n)
@@ -102,7 +113,7 @@ static void add_kernel(struct wt_coll_row *c, const struct wt_nccl_event *e)
 
 int wt_trace_plans(struct wt_trace *t, const struct wt_trace_groups *g)
 {
-	struct wt_map of_plan = {.count = 0};
+	struct wt_map of_plan = {.count = 0}, open = {.count = 0};
 	uint64_t lost = 0;
 	int err = 0;
 
@@ -110,7 +121,7 @@ int wt_trace_plans(struct wt_trace *t, const struct wt_trace_groups *g)
 		const struct wt_nccl_event *e = &t->nccl.p[i];
 		uint32_t row = e->what == WT_PB(NCCL_WHAT, PLAN) ? wt_trace_row(t, e->ring, e->seq)
 								 : WT_NO_INDEX;
-		struct wt_coll_row *c = row != WT_NO_INDEX ? planned(t, e, g, row) : NULL;
+		struct wt_coll_row *c = row != WT_NO_INDEX ? planned(t, e, g, row, &open) : NULL;
 
 		if (!c)
 			continue;
@@ -141,5 +152,6 @@ int wt_trace_plans(struct wt_trace *t, const struct wt_trace_groups *g)
 			"their times are not in the collectives'",
 			lost);
 	wt_map_release(&of_plan);
+	wt_map_release(&open);
 	return err;
 }

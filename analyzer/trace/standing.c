@@ -61,6 +61,7 @@ int wt_trace_stand(struct wt_trace *t)
 {
 	struct stand *all = malloc((t->comms.n + 1) * sizeof(*all));
 	int64_t end_ns = wt_trace_end_ns(t);
+	int64_t stuck_ns = end_ns < INT64_MIN + STUCK_NS ? INT64_MIN : end_ns - STUCK_NS;
 	uint32_t comm;
 
 	if (!all)
@@ -71,13 +72,12 @@ int wt_trace_stand(struct wt_trace *t)
 		if (counts(t, &t->collectives.p[i], &comm))
 			add(t, &all[comm], &t->collectives.p[i]);
 	for (size_t i = 0; i < t->comms.n; i++)
-		if (all[i].since_ns > end_ns - STUCK_NS)
+		if (all[i].since_ns > stuck_ns)
 			all[i].pending = -1;
 	for (size_t i = 0; i < t->collectives.n; i++) {
 		struct wt_coll_row *k = &t->collectives.p[i];
 
-		if (k->in_flight &&
-		    (!counts(t, k, &comm) || all[comm].since_ns > end_ns - STUCK_NS))
+		if (k->in_flight && (!counts(t, k, &comm) || all[comm].since_ns > stuck_ns))
 			k->in_flight = 0;
 	}
 	for (size_t i = 0; i < t->comms.n; i++)

@@ -8,7 +8,7 @@ process may be faster or slower than its like all its life. "None again" is a se
 interval is what the machine can tell apart.
 Printed are the Hodges-Lehmann estimate of the relative difference, and a 95 % interval by a bootstrap over sets and,
 within them, rounds, of three times: the block's wall time; the wall time of its step at the lower quartile, which what
-else runs on the machine disturbs less; and the CPU time of all threads, the agent's too.
+else runs on the machine disturbs less; and the CPU time of all threads, the agent's too, from block to block.
 CUPTI stands for the stand-in's own cost: it collects the same with no agent there. Of level trace it is a part that a
 real CUPTI has its own figure for.
 usage: torch_cost.py BUILD DIR SETS ROUNDS eager|graph|both
@@ -19,6 +19,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 
 import numpy
 
@@ -133,7 +134,8 @@ def print_account(build, where, mode):
     for level in ("api", "trace"):
         at = "%s/account.%s.%s" % (where, mode, level)
         loop = Loop(build, at, mode, level)
-        _, cpu, _ = loop.run(BYTES_STEPS)
+        loop.run(BYTES_STEPS)
+        time.sleep(3)  # what it said last was of a second ago
         before = cost_of(build, at)
         _, cpu, _ = loop.run(4 * BYTES_STEPS)
         loop.end()

@@ -2,8 +2,8 @@
 """The GPT loop that bench_torch measures: examples/llm/train.py's own step, some steps each time a line asks for them.
 
 usage: torch_loop.py ARGUMENTS OF train.py      a number on standard input = so many steps, each waited for; answers
-"wall_ns cpu_ns step_ns": all of them, CPU time of all threads, and the wall time of a step that a quarter of them stays
-below. A path behind the number: torch.profiler runs over them and leaves its Chrome trace there.
+"wall_ns cpu_ns step_ns": all of them, CPU time of all threads since the last answer (the agent's writer works on while
+the loop waits for its turn), and the wall time of a step that a quarter of them stays below. A path behind the number: torch.profiler runs over them and leaves its Chrome trace there.
 CUPTI_ONLY=1: CUPTI collects what the agent would have it collect, into buffers nobody reads, and there is no agent.
 """
 import ctypes
@@ -46,14 +46,13 @@ def collect():
 
 def timed(step, batches, n):
     ends = []
-    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    wall = time.perf_counter_ns()
     for _ in range(n):
         step(*batches.next())
         torch.cuda.synchronize()
         ends.append(time.perf_counter_ns())
-    cpu = time.process_time_ns() - cpu
     steps = sorted(b - a for a, b in zip([wall] + ends, ends))
-    return ends[-1] - wall, cpu, steps[n // 4]
+    return ends[-1] - wall, steps[n // 4]
 
 
 def main():
@@ -62,16 +61,18 @@ def main():
     batches = train.Batches(a)
     _, step = train.prepare(a, batches)
     kept = collect() if os.environ.get("CUPTI_ONLY") else None
+    cpu = time.process_time_ns()
     for line in sys.stdin:
         n, _, path = line.strip().partition(" ")
         if path:
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU,
                                                     torch.profiler.ProfilerActivity.CUDA]) as profile:
-                took = timed(step, batches, int(n))
+                wall, one = timed(step, batches, int(n))
             profile.export_chrome_trace(path)
         else:
-            took = timed(step, batches, int(n))
-        print(*took, flush=True)
+            wall, one = timed(step, batches, int(n))
+        before, cpu = cpu, time.process_time_ns()
+        print(wall, cpu - before, one, flush=True)
     del kept
 
 
