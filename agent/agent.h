@@ -41,6 +41,8 @@ uint64_t wt_box_mapped_bytes(void);
 void wt_box_trace(const char *path, const uint8_t file_id[16]);
 void wt_box_lost(uint64_t rows);
 void wt_box_stride(uint32_t kind, size_t bytes, int extra);
+struct wt_box_state;
+void wt_box_keep_state(const struct wt_box_state *s); /* one caller at a time */
 void wt_box_hold(void); /* takes the lock on the file again, should the job have dropped it */
 /* CUPTI will ask for buffers, a reserve of them is made: now (before the writer starts), or by its next cycle. */
 void wt_box_want_buffers(int now);

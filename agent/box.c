@@ -387,6 +387,22 @@ void wt_box_lost(uint64_t rows)
 		atomic_store_explicit(&wt_box->head->lost_rows, rows, memory_order_relaxed);
 }
 
+void wt_box_keep_state(const struct wt_box_state *s)
+{
+	struct wt_box *b = wt_box;
+	struct wt_box_state *to;
+	uint64_t n;
+
+	if (!b)
+		return;
+	n = ++b->states;
+	to = &b->head->states[n % WT_BOX_STATES];
+	atomic_store_explicit(&to->n, 0, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(to, s, offsetof(struct wt_box_state, n));
+	atomic_store_explicit(&to->n, n, memory_order_release);
+}
+
 void wt_box_stride(uint32_t kind, size_t bytes, int extra)
 {
 	if (!wt_box || kind >= WT_CUPTI_KINDS || bytes > UINT16_MAX)

@@ -17,7 +17,7 @@
 #include "own_file.h"
 #include "piece.h"
 
-#define WT_BOX_VERSION	  2
+#define WT_BOX_VERSION	  3
 #define WT_BOX_HEAD_BYTES 65536u
 #define WT_SEG_BYTES	  (2u << 20)
 #define WT_SEGS_MAX	  512u /* 1 GiB */
@@ -34,8 +34,10 @@ enum wt_buffer_state { WT_BUFFER_FREE, WT_BUFFER_LENT, WT_BUFFER_DONE, WT_BUFFER
 #define WT_BUFFERS_LOW 6u
 #define WT_PIECES_LOW  20u
 
-#define WT_BOX_TRACE_MAX 2048u
-#define WT_CUPTI_KINDS	 128u /* numbers of activity kinds we may meet */
+#define WT_BOX_STATES	  64u
+#define WT_BOX_HOLDER_MAX 64u
+#define WT_BOX_TRACE_MAX  2048u
+#define WT_CUPTI_KINDS	  128u /* numbers of activity kinds we may meet */
 
 struct wt_buffer_meta { /* of the buffer that starts at this MiB of the mapping */
 	_Atomic uint32_t state;
@@ -44,6 +46,12 @@ struct wt_buffer_meta { /* of the buffer that starts at this MiB of the mapping 
 	_Atomic uint32_t next; /* MiB index + 1, on a list */
 };
 
+struct wt_box_state { /* what a State packet will say */
+	uint64_t tsc, window, device_ns;
+	uint32_t level, cupti, reason, kinds, clock, cost_ppm;
+	char holder[WT_BOX_HOLDER_MAX];
+	_Atomic uint64_t n; /* from 1; 0 = empty, or being written */
+};
 struct wt_box_head {
 	char magic[4]; /* "WTBX" */
 	uint32_t version;
@@ -57,8 +65,9 @@ struct wt_box_head {
 	uint16_t stride
 		[WT_CUPTI_KINDS]; /* bytes of a record of CUPTI, by kind, as seen; 0 = none seen */
 	uint32_t cupti_extra;	  /* wt_cupti_record()'s `extra` */
-	_Atomic uint32_t segs;	  /* in use, from 0 */
-	_Atomic uint32_t rings;	  /* ever used, from 0 */
+	struct wt_box_state states[WT_BOX_STATES]; /* number n at n % WT_BOX_STATES */
+	_Atomic uint32_t segs;			   /* in use, from 0 */
+	_Atomic uint32_t rings;			   /* ever used, from 0 */
 	uint8_t seg_kind[WT_SEGS_MAX];
 	struct wt_buffer_meta buffers[WT_BUFFERS_MAX];
 };
@@ -84,6 +93,7 @@ struct wt_box {
 	_Atomic uint32_t pieces_made, pieces_used; /* used: may be counted beyond */
 	uint32_t piece_seg[WT_SEGS_MAX];
 	_Atomic uint64_t next_ring_id;
+	uint64_t states; /* ever kept */
 	/* The open chunk of each ring: stored by its owner, cleared before the chunk goes to the full list. */
 	struct wt_chunk *_Atomic open[WT_RINGS_MAX];
 

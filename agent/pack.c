@@ -14,6 +14,7 @@
 #include <sys/random.h>
 
 #include "agent/agent.h"
+#include "agent/box.h"
 #include "collectors/cupti_activity.h"
 #include "collectors/manners.h"
 
@@ -271,6 +272,24 @@ void wt_pack_begin(struct wt_pack *p)
 			broken(p);
 		p->frame_ns = now_ns;
 	}
+}
+
+void wt_pack_state(struct wt_pack *p, const struct wt_box_state *s, Warptap__V1__State *ret)
+{
+	ret->tsc = s->tsc;
+	ret->level = s->level;
+	ret->cupti = (Warptap__V1__CuptiState)s->cupti;
+	ret->reason = (Warptap__V1__StateReason)s->reason;
+	ret->kinds = s->kinds;
+	ret->device_ns = s->device_ns;
+	ret->window = s->window;
+	ret->cost_ppm = s->cost_ppm;
+	ret->clock = (Warptap__V1__DeviceClock)s->clock;
+	if (!s->holder[0])
+		return;
+	ret->holder = wt_string_id(p, s->holder);
+	wt_table_use(&p->strings, (uint32_t)ret->holder, p->segment);
+	wt_pack_say(p);
 }
 
 void wt_pack_close(struct wt_pack *p, int how)

@@ -177,6 +177,9 @@ int wt_pack_emit_last(struct wt_pack *p, int body,
 int wt_pack_flush(struct wt_pack *p); /* 0; -WT_E_IO: not in the file and never will be */
 void wt_pack_clock(struct wt_pack *p);
 /* Writes End, ends the frame, closes the file. */
+/* Fills the State packet *ret by *s; what names its holder is said. */
+struct wt_box_state;
+void wt_pack_state(struct wt_pack *p, const struct wt_box_state *s, Warptap__V1__State *ret);
 void wt_pack_close(struct wt_pack *p, int how);
 /* 1 if any of n items of `bytes` is not 0. */
 int wt_pack_any(const void *column, size_t n, size_t bytes);

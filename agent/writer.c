@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/box.h"
 #include "agent/config.h"
 #include "agent/cost.h"
 #include "agent/launches.h"
@@ -44,13 +45,6 @@
 	20000000ll /* a write that takes longer: fewer and larger ones, or the pool runs full */
 #define SLOW_ROWS (32 * BLOCK_ROWS)
 
-struct state {
-	uint64_t tsc;
-	struct wt_state_note note;
-	uint32_t kinds, clock;
-	char holder[WT_HOLDER_MAX];
-};
-
 static struct {
 	struct wt_pack pack;
 	struct wt_totals totals;
@@ -60,7 +54,7 @@ static struct {
 	_Atomic int64_t deadline_ns;
 	_Atomic uint32_t begun, ended; /* cycles */
 	atomic_flag state_lock;
-	struct state state[STATES];
+	struct wt_box_state state[STATES];
 	uint32_t n_state;
 	uint32_t said_state;
 	uint64_t block; /* number of the block being filled */
@@ -105,21 +99,25 @@ static void wait_until(int64_t when_ns)
 
 void wt_writer_note(const struct wt_state_note *note)
 {
-	struct state s = {.tsc = wt_tsc(),
-			  .note = *note,
-			  .kinds = wt_cupti_kinds(),
-			  .clock = (uint32_t)wt_manners_clock_is_foreign()};
+	struct wt_box_state s = {.tsc = wt_tsc(),
+				 /* the file counts from off = 0 */
+				 .level = note->level > WT_LEVEL_OFF ? note->level - WT_LEVEL_OFF
+								     : 0,
+				 .cupti = note->cupti ? note->cupti : wt_cupti_state(),
+				 .reason = note->reason,
+				 .cost_ppm = note->cost_ppm,
+				 .device_ns = note->device_ns,
+				 .window = note->window,
+				 .kinds = wt_cupti_kinds(),
+				 .clock = (uint32_t)wt_manners_clock_is_foreign()};
 
-	/* the file counts from off = 0 */
-	s.note.level = note->level > WT_LEVEL_OFF ? note->level - WT_LEVEL_OFF : 0;
-	if (!note->cupti)
-		s.note.cupti = wt_cupti_state();
 	if (note->holder)
-		strncpy(s.holder, note->holder, sizeof(s.holder) - 1);
-
+		memcpy(s.holder, note->holder, strnlen(note->holder, sizeof(s.holder) - 1));
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
 		sched_yield();
-	writer.state[writer.n_state < STATES ? writer.n_state++ : STATES - 1] = s;
+	memcpy(&writer.state[writer.n_state < STATES ? writer.n_state++ : STATES - 1], &s,
+	       sizeof(s));
+	wt_box_keep_state(&s); /* a job killed before it is written */
 	atomic_flag_clear_explicit(&writer.state_lock, memory_order_release);
 	wt_writer_poke();
 }
@@ -159,7 +157,7 @@ int wt_writer_sync(int timeout_ms)
 
 static void emit_states(void)
 {
-	static struct state s[STATES];
+	static struct wt_box_state s[STATES];
 	uint32_t n;
 
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
@@ -171,20 +169,7 @@ static void emit_states(void)
 	for (uint32_t i = 0; i < n; i++) {
 		Warptap__V1__State m = WARPTAP__V1__STATE__INIT;
 
-		m.tsc = s[i].tsc;
-		m.level = s[i].note.level;
-		m.cupti = (Warptap__V1__CuptiState)s[i].note.cupti;
-		m.reason = (Warptap__V1__StateReason)s[i].note.reason;
-		m.kinds = s[i].kinds;
-		m.device_ns = s[i].note.device_ns;
-		m.window = s[i].note.window;
-		m.cost_ppm = s[i].note.cost_ppm;
-		m.clock = (Warptap__V1__DeviceClock)s[i].clock;
-		if (s[i].holder[0]) {
-			m.holder = wt_string_id(&writer.pack, s[i].holder);
-			wt_table_use(&writer.pack.strings, (uint32_t)m.holder, writer.pack.segment);
-			wt_pack_say(&writer.pack);
-		}
+		wt_pack_state(&writer.pack, &s[i], &m);
 		if ((writer.said_state || i) &&
 		    m.reason != WARPTAP__V1__STATE_REASON__STATE_REASON_EXIT)
 			wt_totals_counts(&writer.totals, &writer.pack);

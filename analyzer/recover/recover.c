@@ -194,6 +194,40 @@ static int begin(struct job *j, const char *trace, const char *out, struct wt_di
 
 /* ---- what only the box has ---- */
 
+static int has_state(const struct wt_scan *s, uint64_t tsc)
+{
+	for (size_t i = s->states.n; i; i--)
+		if (s->states.p[i - 1] == tsc)
+			return 1;
+	return 0;
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+	uint64_t a = ((const struct wt_box_state *)pa)->n, b = ((const struct wt_box_state *)pb)->n;
+
+	return (a > b) - (a < b);
+}
+
+/* Changes of level, windows and decisions: noted, and not written yet. */
+static void put_states(struct job *j)
+{
+	struct wt_box_state all[WT_BOX_STATES];
+
+	memcpy(all, j->box.head->states, sizeof(all));
+	qsort(all, WT_BOX_STATES, sizeof(all[0]), by_number);
+	wt_pack_begin(&j->pack);
+	for (size_t i = 0; i < WT_BOX_STATES; i++) {
+		Warptap__V1__State m = WARPTAP__V1__STATE__INIT;
+
+		all[i].holder[WT_BOX_HOLDER_MAX - 1] = '\0';
+		if (!all[i].n || has_state(&j->scan, all[i].tsc))
+			continue;
+		wt_pack_state(&j->pack, &all[i], &m);
+		wt_pack_emit(&j->pack, WARPTAP__V1__PACKET__BODY_STATE, &m, 0);
+	}
+}
+
 static void put_rows(struct job *j)
 {
 	struct wt_pack *p = &j->pack;
@@ -358,6 +392,7 @@ static int finish(struct job *j, const char *out, struct wt_diag *diag)
 	struct wt_pack *p = &j->pack;
 	int fd, failed;
 
+	put_states(j);
 	put_rows(j);
 	put_records(j);
 	put_loss(p, WARPTAP__V1__LOSS_WHERE__LOSS_WHERE_OPEN_BUFFER, j->ret->open_buffers);

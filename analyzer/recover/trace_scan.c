@@ -115,6 +115,16 @@ static int comms(struct wt_scan *s, const Warptap__V1__Comms *m)
 	return 0;
 }
 
+static int state(struct wt_scan *s, const Warptap__V1__State *m)
+{
+	uint64_t *t = wt_vec_add(&s->states);
+
+	if (!t)
+		return -WT_E_NOMEM;
+	*t = m->tsc;
+	return 0;
+}
+
 static int graphs(struct wt_scan *s, const Warptap__V1__Graphs *m)
 {
 	struct wt_scan_exec *r = ROW(&s->exec_index, &s->execs, m->exec);
@@ -371,6 +381,9 @@ static int take(struct wt_scan *s, Warptap__V1__Packet *p, int *ret_error)
 	case BODY(CLOCKS):
 		clocks(s, p->clocks);
 		break;
+	case BODY(STATE):
+		*ret_error = state(s, p->state);
+		break;
 	case BODY(STRINGS):
 		*ret_error = strings(s, p->strings);
 		break;
@@ -559,6 +572,7 @@ void wt_scan_release(struct wt_scan *s)
 	free(s->threads.p);
 	free(s->execs.p);
 	free(s->comms.p);
+	free(s->states.p);
 	free(s->spans.p);
 	free(s->buckets);
 	memset(s, 0, sizeof(*s));

@@ -53,6 +53,7 @@ struct wt_scan {
 	WT_VEC(struct wt_scan_thread) threads;
 	WT_VEC(struct wt_scan_exec) execs;
 	WT_VEC(uint64_t) comms;
+	WT_VEC(uint64_t) states; /* their tsc */
 	uint32_t context_cupti[WT_CONTEXTS_MAX];
 	WT_VEC(struct wt_scan_span) spans; /* sorted by (ring, first) when read */
 	uint64_t said_dropped;		   /* rows the trace says a full pool has cost */

@@ -62,4 +62,27 @@ for ((n = 0; n < kills; n++)); do
 	tried=$((tried + 1))
 done
 [ $tried -gt 0 ]
+
+# Decisions, too: the disk takes seconds, and the job dies with the last ones in nobody's file.
+rm -rf "$dir/t"; : >"$dir/out"
+env SLOW_MS=2500 LD_PRELOAD="$build/tests/cli/libslow_write.so" "$build/warptap" run -q --level off --sim h100 -o "$dir/t" -- \
+	"$build/tests/cli/steady" seconds=60 >"$dir/out" 2>"$dir/err" & runner=$!
+for ((i = 0; i < 200; i++)); do
+	pid=$(sed -n 's/^ready //p' "$dir/out")
+	[ -z "$pid" ] || ! "$build/warptap" attach "$pid" level count >/dev/null 2>&1 || break
+	sleep 0.05
+done
+"$build/warptap" attach "$pid" level api >/dev/null 2>&1 & asks=$!
+sleep 0.5 # the write of it has begun, or waits for one that has
+kill -9 "$pid"
+wait $asks || : # was cut off, too
+{ wait $runner && die "the run hides the kill"; } 2>/dev/null
+states() { "$build/warptap" info --packets "$@" | sed -n 's/.* state .*level=\([0-9]\).*reason=STATE_REASON_\([A-Z]*\).*/\1\2/p' | xargs; }
+cp "$dir"/t/*.wt "$dir/alone.wt" # without its box, which would complete it
+before=$(states "$dir/alone.wt" 2>/dev/null || :)
+"$build/warptap" recover -q "$dir/t" || die "not recovered"
+after=$(states "$(echo "$dir"/t/*.wt)")
+echo "states: $before; recovered: $after"
+[ "$after" = "0START 1COMMAND 2COMMAND" ] || die "decisions are lost, or twice"
+[ "$before" != "$after" ] || die "nothing was tested"
 "$build/warptap" recover "$dir/t" | grep -q 'nothing to recover' || die "a box where none is"
