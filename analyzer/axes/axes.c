@@ -267,6 +267,29 @@ static int each_process(struct wt_axes *a)
 	return err;
 }
 
+static int is_paused(const struct wt_slice *s)
+{
+	return s->leaf == WT_E1 && (s->why == WT_WHY_PAUSED || s->why == WT_WHY_CHOSEN);
+}
+
+/* A step in which recording was paused is none that was seen: how many went by in that time nobody knows. */
+static void cut_by_pauses(struct wt_axes *a)
+{
+	int any = 0;
+
+	for (size_t i = 0; i < a->ledger->tl->nholes; i++)
+		any |= a->ledger->tl->holes[i].paused;
+	for (size_t i = 0; any && i < a->nsteps; i++) {
+		struct wt_step *step = &a->steps[i];
+		const struct wt_slices *all = &a->ledger->devices[step->device].slices;
+		const struct wt_slice *s;
+
+		for (size_t k = wt_slices_find(all, step->start_ns);
+		     (s = wt_slices_until(all, k, step->end_ns)); k++)
+			step->partial |= is_paused(s);
+	}
+}
+
 static int build(struct wt_axes *a)
 {
 	const struct wt_timeline *tl = a->ledger->tl;
@@ -283,6 +306,7 @@ static int build(struct wt_axes *a)
 	err = err ? err : each_process(a);
 	if (err)
 		return err;
+	cut_by_pauses(a);
 	add_slices(a);
 	add_edges(a);
 	add_kernels(a);

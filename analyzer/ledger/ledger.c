@@ -87,6 +87,8 @@ static void account_add(struct wt_account *a, const struct wt_slice *s, int64_t 
 	a->leaf_grades_ns[s->leaf][s->grade] += ns;
 	if (s->crowded)
 		a->crowded_ns += ns;
+	if (s->why == WT_WHY_CHOSEN && s->leaf == WT_E1)
+		a->chosen_ns += ns;
 }
 
 int wt_account_window(const struct wt_slices *slices, int64_t w0_ns, int64_t w1_ns,

@@ -59,6 +59,8 @@ enum wt_why {
 	WT_WHY_QUEUED,		 /* queued, and what it waited for is not known */
 	WT_WHY_NO_PROCESS, /* the process that launched the next operation did not record yet */
 	WT_WHY_IN_FLIGHT,  /* launched, and not finished when recording ended */
+	WT_WHY_PAUSED,	   /* collection was paused for another tool */
+	WT_WHY_CHOSEN,	   /* outside the windows that were asked for */
 };
 
 struct wt_account {
@@ -67,6 +69,7 @@ struct wt_account {
 	int64_t leaves_ns[WT_LEAVES];
 	int64_t grades_ns[WT_GRADES];
 	int64_t leaf_grades_ns[WT_LEAVES][WT_GRADES];
+	int64_t chosen_ns; /* of E1: outside the windows that were asked for */
 	int64_t crowded_ns;
 };
 

@@ -36,7 +36,7 @@ struct sweep {
 	size_t nends;
 	struct wt_gap
 		*holes; /* of this device, in order, joined where they touch and are of a kind */
-	uint8_t *in_flight; /* per hole */
+	uint8_t *kind;	/* enum piece, per hole */
 	size_t nholes;
 	uint32_t resident[WT_STATES];
 	struct heap heaps[WT_STATES];
@@ -195,7 +195,24 @@ static int add_delay(struct sweep *w, int64_t delay_ns)
 }
 
 /* Time in which nothing is recorded: inside the records, known to be lost, or outside of all records. */
-enum piece { PIECE_GAP, PIECE_HOLE, PIECE_IN_FLIGHT, PIECE_EDGE };
+enum piece {
+	PIECE_GAP,
+	PIECE_HOLE,
+	PIECE_PAUSED,
+	PIECE_CHOSEN,
+	PIECE_IN_FLIGHT,
+	PIECE_EDGE,
+	PIECES
+};
+static const struct {
+	uint8_t leaf, grade, why;
+} pieces[PIECES] = {
+	[PIECE_HOLE] = {WT_E1, 3, WT_WHY_NONE},
+	[PIECE_PAUSED] = {WT_E1, 3, WT_WHY_PAUSED},
+	[PIECE_CHOSEN] = {WT_E1, 3, WT_WHY_CHOSEN},
+	[PIECE_IN_FLIGHT] = {WT_E2, 2, WT_WHY_IN_FLIGHT},
+	[PIECE_EDGE] = {WT_E5, 3, WT_WHY_NONE},
+};
 
 static int piece(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op, enum piece kind)
 {
@@ -204,11 +221,9 @@ static int piece(struct sweep *w, int64_t start_ns, int64_t end_ns, uint32_t op,
 				 .end_ns = end_ns,
 				 .op = NO_OP,
 				 .call = -1,
-				 .leaf = kind == PIECE_HOLE	   ? WT_E1
-					 : kind == PIECE_IN_FLIGHT ? WT_E2
-								   : WT_E5,
-				 .grade = kind == PIECE_IN_FLIGHT ? 2 : 3,
-				 .why = kind == PIECE_IN_FLIGHT ? WT_WHY_IN_FLIGHT : WT_WHY_NONE};
+				 .leaf = pieces[kind].leaf,
+				 .grade = pieces[kind].grade,
+				 .why = pieces[kind].why};
 
 	if (start_ns >= end_ns)
 		return 0;
@@ -236,9 +251,7 @@ static int stretch(struct sweep *w, const struct wt_gap *whole, enum piece kind)
 		if (from_ns >= to_ns)
 			continue;
 		err = piece(w, at_ns, from_ns, NO_OP, kind);
-		err = err ? err
-			  : piece(w, from_ns, to_ns, NO_OP,
-				  w->in_flight[i] ? PIECE_IN_FLIGHT : PIECE_HOLE);
+		err = err ? err : piece(w, from_ns, to_ns, NO_OP, (enum piece)w->kind[i]);
 		at_ns = to_ns;
 	}
 	/* A hole that reaches into the next stretch is looked at again. */
@@ -378,12 +391,20 @@ static int cmp_end(const void *pa, const void *pb, void *arg)
 	return (x > y) - (x < y);
 }
 
+static uint8_t kind_of(const struct wt_hole *h)
+{
+	return h->in_flight	? PIECE_IN_FLIGHT
+	       : h->paused == 2 ? PIECE_CHOSEN
+	       : h->paused	? PIECE_PAUSED
+				: PIECE_HOLE;
+}
+
 /* Holes of all streams are one: nobody knows what ran on the others meanwhile. */
 static int join_holes(struct sweep *w, const struct wt_hole *holes, size_t n)
 {
 	w->holes = malloc((n + 1) * sizeof(*w->holes));
-	w->in_flight = malloc(n + 1);
-	if (!w->holes || !w->in_flight)
+	w->kind = malloc(n + 1);
+	if (!w->holes || !w->kind)
 		return -WT_E_NOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct wt_gap *last = w->nholes ? &w->holes[w->nholes - 1] : NULL;
@@ -393,12 +414,12 @@ static int join_holes(struct sweep *w, const struct wt_hole *holes, size_t n)
 		if (last && holes[i].start_ns <= last->end_ns) {
 			if (holes[i].end_ns <= last->end_ns)
 				continue;
-			if (w->in_flight[w->nholes - 1] == holes[i].in_flight) {
+			if (w->kind[w->nholes - 1] == kind_of(&holes[i])) {
 				last->end_ns = holes[i].end_ns;
 				continue;
 			}
 		}
-		w->in_flight[w->nholes] = holes[i].in_flight;
+		w->kind[w->nholes] = kind_of(&holes[i]);
 		w->holes[w->nholes++] = (struct wt_gap){
 			.start_ns = last && holes[i].start_ns < last->end_ns ? last->end_ns
 									     : holes[i].start_ns,
@@ -459,6 +480,6 @@ int wt_sweep(const struct wt_timeline *tl, struct wt_families *f, struct wt_boun
 	free(w.state_of);
 	free(w.ends);
 	free(w.holes);
-	free(w.in_flight);
+	free(w.kind);
 	return err;
 }

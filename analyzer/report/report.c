@@ -22,6 +22,7 @@ static void add_accounts(struct wt_report *r)
 
 		r->total.window_ns += a->window_ns;
 		r->total.crowded_ns += a->crowded_ns;
+		r->total.chosen_ns += a->chosen_ns;
 		for (int i = 0; i < 1 << WT_STATES; i++)
 			r->total.mask_ns[i] += a->mask_ns[i];
 		for (int i = 0; i < WT_GRADES; i++)

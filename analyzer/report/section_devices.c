@@ -53,6 +53,7 @@ void wt_devices_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_int(j, "window_start_ns", l->w0_ns);
 		wt_sweep_json(&l->account, j);
 		wt_jout_int(j, "concurrent_compute_ns", l->account.crowded_ns);
+		wt_jout_int(j, "paused_ns", l->account.chosen_ns);
 		wt_jout_open(j, "kernels", '{');
 		wt_jout_uint(j, "count", l->kernels.count);
 		wt_jout_int(j, "union_ns", l->kernels.union_ns);
@@ -125,6 +126,8 @@ static const char *why_text(unsigned why)
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
 		[WT_WHY_NO_PROCESS] = "; whoever launched the next operation did not record yet",
+		[WT_WHY_PAUSED] = "; collection was paused for another tool",
+		[WT_WHY_CHOSEN] = "; outside the windows of recording that were asked for",
 		[WT_WHY_IN_FLIGHT] = "; launched, and not finished when recording ended",
 	};
 

@@ -143,7 +143,7 @@ static int opportunities(const struct wt_report *r, enum wt_leaf ret[WT_LEAVES])
 	for (int i = WT_B1; i < WT_E5; i++) {
 		int at = n;
 
-		if (!r->total.leaves_ns[i])
+		if (r->total.leaves_ns[i] <= (i == WT_E1 ? r->total.chosen_ns : 0))
 			continue;
 		for (; at && r->total.leaves_ns[ret[at - 1]] < r->total.leaves_ns[i]; at--)
 			ret[at] = ret[at - 1];
@@ -174,10 +174,13 @@ struct fact {
 	int64_t ns;
 };
 
-/* What the shares are of: the start and the end of a process hold no device work, and say nothing about the rest. */
+/*
+ * What the shares are of: the start and the end of a process hold no device work, and say nothing about the rest; nor
+ * does the time between windows of recording.
+ */
 static int64_t between_records_ns(const struct wt_report *r)
 {
-	int64_t ns = r->total.window_ns - r->total.leaves_ns[WT_E5];
+	int64_t ns = r->total.window_ns - r->total.leaves_ns[WT_E5] - r->total.chosen_ns;
 
 	return ns > 0 ? ns : r->total.window_ns;
 }
@@ -225,7 +228,8 @@ static void facts_text(const struct wt_report *r, const struct fact *facts, int 
 	wt_text_span(out, whole_ns);
 	wt_strbuf_adds(out, " device time");
 	if (whole_ns < t->window_ns) {
-		wt_strbuf_adds(out, " between the first and the last record (");
+		wt_strbuf_adds(out, t->chosen_ns ? " in windows of recording ("
+						 : " between the first and the last record (");
 		wt_text_span(out, t->window_ns);
 		wt_strbuf_adds(out, " with what is outside)");
 	}
@@ -257,7 +261,7 @@ static int standstill_text(const struct wt_report *r, struct wt_strbuf *out)
 	wt_strbuf_release(&text);
 	if (stands)
 		return 1;
-	if (used_ns < r->total.window_ns / HARDLY) {
+	if (used_ns < (r->total.window_ns - r->total.chosen_ns) / HARDLY) {
 		wt_strbuf_adds(out, "  hardly used: all records of the devices lie within ");
 		wt_text_span(out, used_ns);
 		wt_strbuf_adds(out, " of the ");
@@ -285,7 +289,7 @@ void wt_headline_text(const struct wt_report *r, struct wt_strbuf *out)
 	if (!t->window_ns)
 		return;
 	if (whole_ns < t->window_ns)
-		facts[n_facts - 1].ns -= t->leaves_ns[WT_E5];
+		facts[n_facts - 1].ns -= t->leaves_ns[WT_E5] + t->chosen_ns;
 	for (int i = 1; i < n_facts; i++)
 		if (facts[i].ns > facts[most].ns)
 			most = i;

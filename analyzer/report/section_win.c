@@ -142,6 +142,7 @@ static void add_window(struct win *w, const struct wt_ledger_device *d, int64_t 
 		return;
 	w->windows++;
 	w->sum.window_ns += a.window_ns;
+	w->sum.chosen_ns += a.chosen_ns;
 	for (int i = 0; i < 1 << WT_STATES; i++)
 		w->sum.mask_ns[i] += a.mask_ns[i];
 	for (int i = 0; i < WT_LEAVES; i++) {
@@ -189,9 +190,11 @@ static void add_device(struct win *w, const struct wt_ledger_device *d)
 	w0_ns = first_ns > w0_ns ? first_ns : w0_ns;
 	w1_ns = last_ns < w1_ns ? last_ns : w1_ns;
 	add_window(w, d, w0_ns, w1_ns);
-	w->sum.window_ns -= w->sum.leaves_ns[WT_E5];
-	w->sum.mask_ns[0] -= w->sum.leaves_ns[WT_E5];
+	w->sum.window_ns -= w->sum.leaves_ns[WT_E5] + w->sum.chosen_ns;
+	w->sum.mask_ns[0] -= w->sum.leaves_ns[WT_E5] + w->sum.chosen_ns;
 	w->sum.leaves_ns[WT_E5] = 0;
+	w->sum.leaves_ns[WT_E1] -= w->sum.chosen_ns;
+	w->sum.chosen_ns = 0;
 }
 
 static int by_share(const void *pa, const void *pb)

@@ -318,7 +318,8 @@ struct wt_hole {
 	uint64_t missing; /* device operations known to be lost in it */
 	uint32_t stream;  /* UINT32_MAX = the whole device */
 	uint16_t device, process;
-	uint8_t paused; /* nothing is lost: collection was off, calls of this time are counted outside */
+	uint8_t paused; /* nothing is lost: collection was off, calls of this time are counted outside; 2 = because
+			   that was asked for (a schedule of windows, a command, the budget) */
 	uint8_t in_flight; /* nothing is lost: the work had not finished when recording ended */
 };
 

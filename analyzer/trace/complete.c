@@ -367,7 +367,8 @@ static void find_gaps(struct wt_trace *t)
 {
 	for (size_t i = 1; i < t->windows.n; i++) {
 		const struct wt_window *a = &t->windows.p[i - 1], *b = &t->windows.p[i];
-		struct wt_hole hole = {.stream = UINT32_MAX, .process = t->process, .paused = 1};
+		struct wt_hole hole = {
+			.stream = UINT32_MAX, .process = t->process, .paused = a->chosen ? 2 : 1};
 
 		hole.start_ns = a->off_ns ? a->off_ns : wt_clockline_ns(&t->clock, a->off_tsc);
 		hole.end_ns = b->on_ns ? b->on_ns : wt_clockline_ns(&t->clock, b->on_tsc);

@@ -475,6 +475,10 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 		w->off_tsc = m->tsc;
 		w->off_ns = ns;
 		w->exit = m->reason == WT_PB(STATE_REASON, EXIT);
+		w->chosen = m->reason == WT_PB(STATE_REASON, COMMAND) ||
+			    m->reason == WT_PB(STATE_REASON, BUDGET) ||
+			    m->reason == WT_PB(STATE_REASON, WINDOW) ||
+			    m->reason == WT_PB(STATE_REASON, SKEW);
 		if (!w->exit)
 			remember_counts(t, 0);
 	}

@@ -160,6 +160,7 @@ struct wt_window {		  /* collection of device records */
 	uint64_t on_tsc, off_tsc; /* off UINT64_MAX = the file ends in it */
 	int64_t on_ns, off_ns;
 	uint8_t foreign; /* device times of it are on another tool's clock */
+	uint8_t chosen;	 /* closed by a schedule, a command or the budget, not for another tool */
 	int exit;	 /* closed by the end of the process: the last totals are its own */
 };
 #define WT_TROUBLES 32 /* kinds; the last stands for all that are newer */

@@ -48,6 +48,11 @@ print(by_rank)
 report = json.load(open(dir + ".json"))
 assert report["completeness"]["share"] == 1.0 and report["completeness"]["missing"] == 0, report["completeness"]
 W = "STATE_REASON_WINDOW"
+# What lies between two windows is known for what it is, and no step has it inside.
+for d in report["devices"]:
+    holes = [h for h in report["completeness"]["holes"] if h["rank"] == d["rank"] and h["paused"]]
+    assert d["paused_ns"] <= d["leaves_ns"]["E1"] and (d["paused_ns"] > 0 or not holes), d
+assert not any(s["leaves_ns"].get("E1") for s in report["steps"] if not s["partial"]), report["steps"]
 if what == "same":
     assert by_rank[0] == by_rank[1] and len(by_rank[0]) >= 4, by_rank
     assert set(by_rank[0].values()) == {(W, W)}, by_rank
