@@ -46,9 +46,11 @@ both() {
 	cmp "$tmp/$name.plain.json" "$tmp/$name.answers" || fail "$name: other answers under the agent"
 }
 
-# complete NAME [--cut]: nothing is missing, nothing is wrong, and no process is without a trace.
+# complete NAME [--cut]: nothing is missing, nothing is wrong, and no process is without a trace. An engine that is slow to
+# end is killed by vLLM after five seconds (with and without the agent): its trace has everything, but no end.
 complete() {
 	local f pid n=0 rc=0
+	grep -q 'force killing' "$tmp/$1.out" && set -- "$1" --cut
 	python3 tests/e2e/truth_check.py "$build/warptap" "$tmp/$1" ${2:-} || fail "$1: the report differs from the truth"
 	"$build/tests/e2e/join_check" "$tmp/$1" || fail "$1: host and device records are joined wrong"
 	for f in "$tmp/$1"/truth.*.tsv; do
