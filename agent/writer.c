@@ -225,7 +225,7 @@ static void see_record(void *arg, const struct wt_dev_rec *r)
 		see_overhead(r);
 	wt_pack_device(&writer.pack, r);
 	if ((r->kind == WT_DEV_KERNEL || r->kind == WT_DEV_COPY) && !r->graph && !r->graph_node)
-		wt_cupti_received();
+		wt_cupti_received((r->flags & WARPTAP__V1__RECORD_FLAG__RECORD_FLAG_UNTIMED) != 0);
 }
 
 static void take_buffers(void)

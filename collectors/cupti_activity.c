@@ -34,10 +34,11 @@
 #define STATE(s_)  WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_##s_
 #define REASON(r_) WARPTAP__V1__STATE_REASON__STATE_REASON_##r_
 
-#define SPILLS	    4
-#define SPILL_BYTES (256u << 10)
-#define QUIET_NS    25000000 /* no record for so long: there may be no more */
-#define SLOW_NS	    50000000 /* a flush slower than this is not repeated at exit */
+#define SPILLS	     4
+#define SPILL_BYTES  (256u << 10)
+#define SICK_RECORDS 512
+#define QUIET_NS     25000000 /* no record for so long: there may be no more */
+#define SLOW_NS	     50000000 /* a flush slower than this is not repeated at exit */
 
 static struct {
 	_Atomic uint32_t state, kinds;
@@ -50,7 +51,8 @@ static struct {
 		received; /* kernels, copies, memsets of single launches the writer has read */
 	uint64_t received0, expected0; /* as of arming */
 	int loaded, armed_once;
-	int null_buffer_ok; /* CUPTI takes NULL for "no buffer" */
+	int sick, looked, untimed; /* writer: of the last SICK_RECORDS, half without times */
+	int null_buffer_ok;	   /* CUPTI takes NULL for "no buffer" */
 	/* Releases before 12.9 crash when they get no buffer: these are given and what lands in them is counted. */
 	_Atomic uint32_t spill_busy;
 	_Alignas(8) uint8_t spill[SPILLS][SPILL_BYTES];
@@ -355,11 +357,22 @@ static uint64_t expected(void)
 	return n;
 }
 
-void wt_cupti_received(void)
+void wt_cupti_received(int untimed)
 {
+	activity.looked++;
+	activity.untimed += untimed != 0;
+	if (activity.looked == SICK_RECORDS) {
+		activity.sick = activity.untimed >= SICK_RECORDS / 2;
+		activity.looked = activity.untimed = 0;
+	}
 	atomic_store_explicit(&activity.received,
 			      atomic_load_explicit(&activity.received, memory_order_relaxed) + 1,
 			      memory_order_relaxed);
+}
+
+int wt_cupti_is_sick(void)
+{
+	return activity.sick;
 }
 
 static void ask_dropped(void)
@@ -395,6 +408,7 @@ int wt_cupti_arm(int (*stop)(void))
 		return r;
 	}
 	activity.armed_once = 1;
+	activity.sick = activity.looked = activity.untimed = 0;
 	activity.received0 = atomic_load(&activity.received);
 	activity.expected0 = expected();
 	return 0;

@@ -40,7 +40,8 @@ void wt_cupti_take_back(uint8_t *buffer, size_t valid);
 int wt_cupti_lent(const uint8_t *buffer);
 uint64_t wt_cupti_count_records(uint8_t *buffer, size_t valid);
 void wt_cupti_spilled(uint64_t records); /* there was no room to keep them */
-void wt_cupti_received(
-	void); /* writer: one more record of a single launch, copy or memset has been read */
+/* Writer: one more record of a single launch, copy or memset has been read. */
+void wt_cupti_received(int untimed);
+int wt_cupti_is_sick(void); /* writer: of late most records came without times */
 
 #endif

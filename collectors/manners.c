@@ -28,6 +28,7 @@
 #include "agent/launches.h"
 #include "agent/lifecycle.h"
 #include "agent/tls.h"
+#include "agent/trouble.h"
 #include "collectors/cupti_activity.h"
 #include "collectors/lent.h"
 #include "proto/wt_err.h"
@@ -43,6 +44,7 @@
 #define DISARM_NS   100000000	  /* most that stepping aside may take: the job's thread waits */
 #define STOP_NS	    1000000000	  /* for what is in flight when a window closes: nobody waits */
 #define QUICK_NS    60000000000ll /* a stay shorter than this was hardly worth coming back for */
+#define SICK_NS	    10000000000ll
 #define QUICK_MOST  3
 #define COOL_MAX_NS 600000000000ll
 
@@ -65,7 +67,9 @@ static struct {
 	_Atomic int64_t last_ns;
 	int64_t armed_ns, cool_ns;
 	_Atomic int wanted; /* a window is open: when it is our turn, collect */
-	uint32_t reason;    /* of the window */
+	int sick;	    /* given up for records without times, not yet begun anew */
+	int64_t sick_ns, sick_until_ns;
+	uint32_t reason; /* of the window */
 	uint64_t window;
 	uint32_t quick;
 	char holder[WT_HOLDER_MAX];
@@ -454,10 +458,51 @@ int wt_manners_stop(uint32_t reason)
 	return 0;
 }
 
+/*
+ * Holds the door; writer. CUPTI's store of times on the device can run dry, and then every record comes without: ended
+ * here, taken up again by a later tick, when what was under way has been read. Each time it waits twice as long.
+ */
+static void give_up(int64_t now)
+{
+	uint64_t device_ns = wt_cupti_timestamp();
+
+	atomic_store(&m.leaving, 1);
+	wt_cupti_set_state(STATE(COOL));
+	set_level(WT_LEVEL_TRACE, WT_LEVEL_API);
+	say_own(level_now(), STATE(COOL), REASON(ERROR), device_ns);
+	wt_launches_edge(WT_EDGE_OFF, wt_tsc());
+	wt_cupti_disarm(DISARM_NS, NULL);
+	atomic_store(&m.leaving, 0);
+	m.sick = 1;
+	m.sick_ns = !m.sick_ns			  ? SICK_NS
+		    : m.sick_ns < COOL_MAX_NS / 2 ? m.sick_ns * 2
+						  : COOL_MAX_NS;
+	m.sick_until_ns = now + m.sick_ns;
+	WT_TROUBLE(UNTIMED, 0);
+	wt_log("cupti_activity: records come without times: collection begins anew");
+}
+
+static void look_after(void)
+{
+	int64_t now = wt_clock_mono_ns();
+
+	if (!wt_cupti_is_sick() || now < m.sick_until_ns || atomic_load(&m.inside) ||
+	    atomic_flag_test_and_set_explicit(&m.door, memory_order_acquire))
+		return;
+	if (wt_cupti_state() == STATE(OURS) && !atomic_load(&m.inside))
+		give_up(now);
+	unlock();
+}
+
 void wt_manners_tick(void)
 {
+	uint32_t reason = m.sick ? REASON(ERROR) : REASON(FOREIGN);
 	int r;
 
+	if (wt_cupti_state() == STATE(OURS)) {
+		look_after();
+		return;
+	}
 	if (wt_cupti_state() != STATE(COOL) || !atomic_load(&m.wanted) || atomic_load(&m.inside) ||
 	    cool_left_ns() > 0)
 		return;
@@ -467,12 +512,16 @@ void wt_manners_tick(void)
 	if (wt_cupti_state() == STATE(COOL) && atomic_load(&m.wanted) && !atomic_load(&m.inside)) {
 		/* From here on kinds come on, one by one: the reader must know how early a record can be. */
 		wt_cupti_set_state(STATE(READY));
-		say(STATE(READY), 0);
-		r = arm(REASON(FOREIGN));
+		if (m.sick)
+			say_own(level_now(), STATE(READY), reason, 0);
+		else
+			say(STATE(READY), 0);
+		r = arm(reason);
 		if (wt_cupti_state() == STATE(READY))
 			wt_cupti_set_state(STATE(COOL)); /* somebody is at the door */
 		if (!r) {
 			set_level(WT_LEVEL_API, WT_LEVEL_TRACE);
+			m.sick = 0;
 			wt_log("cupti_activity: back");
 		}
 	}

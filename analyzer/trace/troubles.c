@@ -30,6 +30,7 @@ static const struct {
 	KIND(PROCESS, SYSTEM, "of the machine or the process something could not be read"),
 	KIND(LEFT_BEHIND, SYSTEM, "a file of the recorder's could not be removed"),
 	KIND(LOG, SYSTEM, "lines of the recorder's log are lost"),
+	KIND(UNTIMED, NONE, "CUPTI gave records without times: collection was begun anew"),
 #undef KIND
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

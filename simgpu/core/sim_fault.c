@@ -29,8 +29,8 @@ static struct {
 	struct slow_link link[MAX_LINKS];
 	size_t n_links;
 	int64_t hang, hang_rank;
-	int64_t zero_from, zero_every; /* 0 = off; every 1 = all from zero_from on */
-	int64_t hold_every, hold_ns;   /* 0 = off */
+	int64_t zero_from, zero_to, zero_every; /* 0 = off; every 1 = all from zero_from on */
+	int64_t hold_every, hold_ns;		/* 0 = off */
 } fault = {.throttle.milli = 1000};
 
 struct reader {
@@ -246,19 +246,23 @@ static int load_hang(struct reader *r)
 static int load_zeroed(struct reader *r)
 {
 	const char *v = sim_scenario_get("cupti.zero_timestamps");
-	char text[64], *plus;
+	char text[64], *plus, *to;
 
 	fault.zero_every = 0;
+	fault.zero_to = INT64_MAX;
 	if (!v)
 		return 0;
 	snprintf(text, sizeof(text), "%s", v);
 	plus = strchr(text, '+');
 	if (plus && !plus[1])
 		*plus = 0;
-	if (sim_parse_int(text, 1, INT64_MAX, &fault.zero_from))
-		return bad(r, "cupti.zero_timestamps", v,
-			   "a number: 5 = every 5th, 5+ = from the 5th on");
-	fault.zero_every = plus ? 1 : fault.zero_from;
+	to = cut_at(text, '-');
+	if (sim_parse_int(text, 1, INT64_MAX, &fault.zero_from) ||
+	    (to && sim_parse_int(to, fault.zero_from, INT64_MAX, &fault.zero_to)))
+		return bad(
+			r, "cupti.zero_timestamps", v,
+			"a number: 5 = every 5th, 5+ = from the 5th on, 5-9 = the 5th to the 9th");
+	fault.zero_every = plus || to ? 1 : fault.zero_from;
 	return 0;
 }
 
@@ -344,5 +348,6 @@ int64_t sim_fault_hold_ns(int64_t number)
 
 bool sim_fault_zeroed(int64_t number)
 {
-	return fault.zero_every && number >= fault.zero_from && number % fault.zero_every == 0;
+	return fault.zero_every && number >= fault.zero_from && number <= fault.zero_to &&
+	       number % fault.zero_every == 0;
 }
