@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check: fast
+# check: full
 # The agent as NCCL's profiler plugin, with a NCCL of every version of the interface: each collective has its plan, the
 # channels' times are those of its kernels, proxies' bytes are what was sent; off by default; a plugin of the job's own
 # stays; and the numbers of the job are the same. What simgpu's NCCL plans stands in simgpu/nccl/README.md.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # check: fast
 # What serving engines do (serving_traps.c says what), recorded: each worker that used a GPU has a trace although no
-# exit handler ran, the parent that only forked has none, each graph launch is 49 accounted kernels with their own names and
-# grids, and collectives called through a handle of dlopen are counted. Everything the truth has is in the report.
+# exit handler ran, the parent that only forked has none, each graph launch is 49 accounted kernels with their own names
+# and grids, and collectives called through a handle of dlopen are counted. Everything the truth has is in the report.
 set -eu
 export WARPTAP_FLUSH_MS=100
 build=$(realpath "${BUILD:-build}")
