@@ -380,7 +380,7 @@ static int find_header(struct wt_csv *c, struct table *t, struct wt_csv_row *row
 	return rc < 0 ? rc : 0;
 }
 
-static int read_rows(struct wt_csv *c, struct table *t, struct wt_csv_row *row)
+static int read_rows(struct wt_csv *c, struct table *t, const char *path, struct wt_csv_row *row)
 {
 	size_t columns = row->n;
 	int rc;
@@ -392,8 +392,15 @@ static int read_rows(struct wt_csv *c, struct table *t, struct wt_csv_row *row)
 			read_units(t, row);
 			continue;
 		}
-		if (row->n >= columns && add_row(t, row))
+		if (row->n >= columns && add_row(t, row)) {
+			if (!row->ended)
+				wt_builder_note(
+					t->b,
+					"%s: the last line has no end: its last column, and "
+					"lines behind it, may be missing",
+					path);
 			continue;
+		}
 		if (!row->ended) /* cut in the middle */
 			return -WT_E_TRUNCATED;
 		if (!t->lost++)
@@ -443,7 +450,7 @@ static int read_csv(struct wt_source *src, struct wt_builder *b, uint32_t input,
 				     "a duration, a device and a name");
 	} else {
 		t.process = wt_builder_process(b, input, /* pid= */ -1);
-		rc = judge(&t, src, read_rows(c, &t, &row), diag);
+		rc = judge(&t, src, read_rows(c, &t, wt_source_path(src), &row), diag);
 	}
 	wt_csv_free(c);
 	return rc;

@@ -32,6 +32,9 @@ static int is_json_dump(const uint8_t *head, size_t n)
 		at++;
 	if (at >= n || head[at] != '{' || has(head, n, "\"traceEvents\""))
 		return 0;
+	/* Segments come first and can be longer than what is seen here. */
+	if (has(head, n, "\"segments\"") && has(head, n, "\"total_size\""))
+		return 1;
 	return has(head, n, "\"pg_config\"") || has(head, n, "\"pg_status\"") ||
 	       has(head, n, "\"collective_seq_id\"") || has(head, n, "\"device_traces\"");
 }

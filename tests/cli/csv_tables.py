@@ -212,6 +212,8 @@ check(r and [g[:4] for g in got(r)] == [w[:4] for w in truth(kernels)], "rocprof
 text = nsys("ns", 1, 0)
 r, err = report("cut.csv", text[: int(len(text) * 0.6)], 3)
 check(r and 100 < sum(d["kernels"]["count"] for d in r["devices"]) < len(kernels) and r["inputs"][0]["damaged"], "cut")
+r, err = report("tail.csv", text.rstrip("\r\n")[:-1], 0)
+check(r and any("the last line has no end" in n for n in r["notes"]), f"no word of the missing line end: {r and r['notes']}")
 lines = nsys("ns", 1, 0).replace("c,\nd", "cd").split("\r\n")
 lines[50], lines[60] = "garbage", "-,-," + lines[60]
 r, err = report("broken.csv", "\r\n".join(lines), 3)

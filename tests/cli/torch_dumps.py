@@ -253,6 +253,15 @@ for name, data in (("mem.pickle", pickle.dumps(snapshot, 4)), ("mem.json", json.
     want.update({"peak_reserved_bytes": None, "events": 2, "out_of_memory": 1, "source": "snapshot"})
     check({k: m.get(k) for k in want} == want, f"{name}: memory {m}, expected {want}")
 
+# ---- a snapshot whose segments are longer than what a format is told by
+
+many = dict(snapshot, segments=snapshot["segments"] * 2000)
+with open(os.path.join(tmp, "many.json"), "wb") as f:
+    f.write(json.dumps(many).encode())
+r, _ = report("many.json", os.path.join(tmp, "many.json"))
+m = r["memory"][0] if r and r["memory"] else {}
+check(m.get("end_allocated_bytes") == 2000 * (3 << 20), f"many.json: memory {m}")
+
 # ---- hostile pickles: exit 1, one line, nothing runs, little memory
 
 canary = os.path.join(tmp, "canary")
