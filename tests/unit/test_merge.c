@@ -159,7 +159,8 @@ static void test_ranks(void **state)
 		{{0, 3}, 2, 4, "2 of 4 ranks are not among the files: 1-2"},
 		{{1, 3}, 2, 8, "6 of 8 ranks are not among the files: 0, 2, 4-7"},
 		{{2, 2}, 2, 3, "rank 2 is claimed by two files, f0 and f1"},
-		{{2}, 1, 8, NULL},
+		{{2}, 1, 8, "rank 2 of a job of 8 ranks: who waited for whom"},
+		{{0}, 1, 1, NULL},
 		{{-1, -1}, 2, 0, NULL},
 		{{0, 9}, 2, 2, "1 of 2 ranks are not among the files: 1"},
 	};
