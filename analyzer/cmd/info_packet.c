@@ -164,6 +164,12 @@ static void print_column(FILE *out, const ProtobufCMessage *m, const ProtobufCFi
 	wt_strbuf_release(&line);
 }
 
+/* A text that is empty says nothing, and in a file older than its field it is always. */
+static int is_empty_text(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
+{
+	return f->type == PROTOBUF_C_TYPE_STRING && !*AT(m, f->offset, const char *);
+}
+
 void wt_info_print(FILE *out, const ProtobufCMessage *m, size_t width)
 {
 	struct wt_strbuf line = {0};
@@ -171,7 +177,8 @@ void wt_info_print(FILE *out, const ProtobufCMessage *m, size_t width)
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
 
-		if (f->label == PROTOBUF_C_LABEL_REPEATED || f->type == PROTOBUF_C_TYPE_MESSAGE)
+		if (f->label == PROTOBUF_C_LABEL_REPEATED || f->type == PROTOBUF_C_TYPE_MESSAGE ||
+		    is_empty_text(m, f))
 			continue;
 		wt_strbuf_addf(&line, " %s=", f->name);
 		add_value(&line, f, (const char *)m + f->offset, 0);
