@@ -46,8 +46,8 @@ both() {
 	cmp "$tmp/$name.plain.json" "$tmp/$name.answers" || fail "$name: other answers under the agent"
 }
 
-# complete NAME [--cut]: nothing is missing, nothing is wrong, and no process is without a trace. An engine that is slow to
-# end is killed by vLLM after five seconds (with and without the agent): its trace has everything, but no end.
+# complete NAME [--cut]: nothing is missing, nothing is wrong, and no process is without a trace. An engine that is slow
+# to end is killed by vLLM after five seconds (with and without the agent): its trace has everything, but no end.
 complete() {
 	local f pid n=0 rc=0
 	grep -q 'force killing' "$tmp/$1.out" && set -- "$1" --cut
