@@ -418,6 +418,28 @@ static void emit_calls(struct wt_pack *p, const struct wt_thread *t, uint32_t th
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_CALLS, &m, n);
 }
 
+int wt_pack_is_collective(const struct wt_pack *p, const struct wt_rec *r)
+{
+	return r->op && r->op <= p->op_count && p->op_kind[r->op] == KIND(COLLECTIVE) &&
+	       (r->status == 0 || r->status == 7);
+}
+
+void wt_pack_collective(struct wt_pack *p, const struct wt_chunk *c, uint32_t i)
+{
+	const struct wt_rec *r = &c->rec[i];
+	struct wt_thread *t = wt_thread_of(p, c->ring, c->tid, c->pthread);
+	uint32_t rule = p->op_rule[r->op];
+
+	if (!t)
+		return;
+	if (p->n_coll >= WT_BATCH_ROWS)
+		wt_pack_collectives(p);
+	wt_pack_begin(p);
+	add_collective(p, t, wt_table_id(&p->threads, c->ring, t, sizeof(t->ring)), r,
+		       c->first_seq + i, (uint32_t)object_of(p, r, rule),
+		       rule & RULE_STREAM ? stream_of(p, r, t->ring) : 0);
+}
+
 void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to)
 {
 	struct wt_thread *t;

@@ -228,6 +228,20 @@ static void put_states(struct job *j)
 	}
 }
 
+/* Rows are said before what says which of them were collectives: the job may have died between. */
+static void put_collectives(struct job *j, const struct wt_chunk *c, uint64_t from, uint64_t to)
+{
+	uint32_t at;
+
+	for (uint64_t seq = from; seq < to; seq++) {
+		uint32_t i = (uint32_t)(seq - c->first_seq);
+
+		if (wt_pack_is_collective(&j->pack, &c->rec[i]) &&
+		    !wt_map_get(&j->scan.collectives, wt_scan_call(c->ring, seq), &at))
+			wt_pack_collective(&j->pack, c, i);
+	}
+}
+
 static void put_rows(struct job *j)
 {
 	struct wt_pack *p = &j->pack;
@@ -249,12 +263,18 @@ static void put_rows(struct job *j)
 		if (done > from)
 			from = done;
 		j->ret->present += from < end ? end - from : 0;
-		for (; wt_scan_lacks(&j->scan, ring, &from, &to, end); from = to) {
+		for (uint64_t had = from; had < end; had = to) {
+			int lacks = wt_scan_lacks(&j->scan, ring, &from, &to, end);
+
+			put_collectives(j, c, had, lacks ? from : end);
+			if (!lacks)
+				break;
 			wt_pack_calls(p, c, (uint32_t)(from - c->first_seq),
 				      (uint32_t)(to - c->first_seq));
 			j->ret->rows += to - from;
 			j->ret->present -= to - from;
 			wt_pack_flush(p);
+			from = to;
 		}
 		if (end > done)
 			done = end;

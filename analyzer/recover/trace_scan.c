@@ -115,6 +115,18 @@ static int comms(struct wt_scan *s, const Warptap__V1__Comms *m)
 	return 0;
 }
 
+static int collectives(struct wt_scan *s, const Warptap__V1__Collectives *m)
+{
+	uint64_t seq = 0;
+
+	for (size_t i = 0; i < m->n_ring; i++) {
+		seq = AT(m, call_seq, i);
+		if (wt_map_put(&s->collectives, wt_scan_call(m->ring[i], seq), 1))
+			return -WT_E_NOMEM;
+	}
+	return 0;
+}
+
 static int state(struct wt_scan *s, const Warptap__V1__State *m)
 {
 	uint64_t *t = wt_vec_add(&s->states);
@@ -381,6 +393,9 @@ static int take(struct wt_scan *s, Warptap__V1__Packet *p, int *ret_error)
 	case BODY(CLOCKS):
 		clocks(s, p->clocks);
 		break;
+	case BODY(COLLECTIVES):
+		*ret_error = collectives(s, p->collectives);
+		break;
 	case BODY(STATE):
 		*ret_error = state(s, p->state);
 		break;
@@ -557,8 +572,8 @@ int wt_scan_lacks(const struct wt_scan *s, uint64_t ring, uint64_t *from, uint64
 
 void wt_scan_release(struct wt_scan *s)
 {
-	struct wt_map *maps[] = {&s->text_index, &s->stream_index, &s->thread_index, &s->ring_index,
-				 &s->exec_index};
+	struct wt_map *maps[] = {&s->text_index,   &s->collectives, &s->stream_index,
+				 &s->thread_index, &s->ring_index,  &s->exec_index};
 
 	keep(&s->header, NULL);
 	keep(&s->counts, NULL);

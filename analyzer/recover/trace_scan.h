@@ -48,6 +48,7 @@ struct wt_scan {
 	uint64_t string_max, function_max, shape_max, gemm_max, comm_max, event_max;
 	struct wt_map text_index; /* string id -> texts */
 	WT_VEC(char *) texts;
+	struct wt_map collectives; /* wt_scan_call() of their rows */
 	struct wt_map stream_index, thread_index, ring_index, exec_index; /* ring -> threads */
 	WT_VEC(struct wt_scan_stream) streams;
 	WT_VEC(struct wt_scan_thread) threads;
@@ -66,6 +67,10 @@ struct wt_scan {
 	uint32_t n_buckets;
 };
 
+static inline uint64_t wt_scan_call(uint64_t ring, uint64_t seq)
+{
+	return ring << 40 ^ seq;
+}
 /* Which of since[] a record counts in. */
 int wt_scan_kind(const struct wt_dev_rec *r);
 /* Reads the trace at path. 0, or -WT_E_x: nothing of it could be read. */
