@@ -91,7 +91,10 @@ found:
 
 void wt_own_file_close(struct wt_own_file *f)
 {
-	if (wt_own_file_check(f, NULL))
+	struct stat st;
+
+	/* Where nothing says whose it is, it is what we opened. */
+	if (f->fd >= 0 && (fstat(f->fd, &st) ? errno != EBADF : is_same(f, &st)))
 		close(f->fd);
 	f->fd = -1;
 }
