@@ -24,7 +24,7 @@ assert (own if how == "custom" else nccl) >= least
 assert own == 0 or how == "custom"
 for d in r["devices"]:
     assert d["comm_total_ns"] > 0
-calls = sum(c["calls"] or 0 for c in r["collectives"])
+calls = sum(c["count"] or 0 for c in r["collectives"])
 assert calls == r["completeness"]["counted"]["collective"] > 0, calls
 P
 done
