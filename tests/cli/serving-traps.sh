@@ -55,7 +55,10 @@ for path in glob.glob(sys.argv[2] + "/truth.*.tsv"):
     assert sum(o["kind"] == "kernel" for o in ops) == N // 2 * (49 + 2), len(ops)
     assert d["kernels"]["count"] == len(kernels) >= N // 2 * 49, (d["kernels"], len(kernels))
     assert d["kernels"]["sum_ns"] == sum(b - a for a, b in kernels) and d["kernels"]["union_ns"] == union(kernels)
-    assert d["window_ns"] - d["none_ns"] == union(spans), (d, union(spans))
+    # The workers share a communicator, so a window: what one did before the other began to record lies outside it.
+    w0, w1 = d["window_start_ns"], d["window_start_ns"] + d["window_ns"]
+    inside = union((max(a, w0), min(b, w1)) for a, b in spans if a < w1 and b > w0)
+    assert d["window_ns"] - d["none_ns"] == inside > 0.9 * union(spans), (d, inside, union(spans))
     assert d["kernels"]["without_launch"] == 0
 assert not devices, devices
 P
