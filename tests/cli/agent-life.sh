@@ -68,7 +68,7 @@ rm "$older"; told reuse 1 50
 told run 5 601
 # Workers as Ray has them: in a session of their own, elsewhere, their parent gone before they begin.
 "$build/warptap" run -q -o "$dir/ray" --sim "h100,scenario=$dir/quick" -- sh -c \
-	'mkfifo "$2/gone"; setsid sh -c "cd /; for i in 1 2 3; do (\"$1\" plain 100; : >\"$2/gone\") & done" & for i in 1 2 3; do : <"$2/gone"; done; rm "$2/gone"' \
+	'mkfifo "$2/gone"; exec 3<>"$2/gone"; setsid sh -c "cd /; for i in 1 2 3; do (\"$1\" plain 100; echo >&3) & done" & for i in 1 2 3; do read -r x <&3; done; rm "$2/gone"' \
 	sh "$build/tests/cli/agent_life" "$dir/ray"
 told ray 3 300
 echo ok
