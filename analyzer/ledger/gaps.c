@@ -180,24 +180,15 @@ static int emit(struct wt_slices *ret, int64_t start_ns, int64_t end_ns,
 	return wt_slices_add(ret, &slice);
 }
 
-static int cut_host(struct wt_gaps *g, const struct host_part *h, const struct wt_slice *like,
-		    struct wt_slices *ret)
+/* What found a cause, and the rest with the leaf and grade given, in the order of time. */
+static int emit_found(struct wt_gaps *g, uint8_t leaf, uint8_t grade, const struct wt_slice *like,
+		      struct wt_slices *ret)
 {
 	int err = 0;
 
-	g->host.n = g->left.n = 0;
-	wt_span_add(&g->left, &(struct span){.start_ns = h->start_ns, .end_ns = h->end_ns});
-	for (size_t i = 0; i < WT_CAUSES && g->left.n; i++) {
-		g->found.n = 0;
-		if (!wt_causes[i].find)
-			continue;
-		wt_causes[i].find(g, h);
-		if (g->found.n)
-			take_found(g, &wt_causes[i]);
-	}
 	for (size_t i = 0; i < g->left.n; i++) {
-		g->left.rows[i].leaf = WT_D8;
-		g->left.rows[i].grade = 2;
+		g->left.rows[i].leaf = leaf;
+		g->left.rows[i].grade = grade;
 		g->left.rows[i].call = like->call;
 		wt_span_add(&g->host, &g->left.rows[i]);
 	}
@@ -216,6 +207,22 @@ static int cut_host(struct wt_gaps *g, const struct host_part *h, const struct w
 	return err;
 }
 
+static int cut_host(struct wt_gaps *g, const struct host_part *h, const struct wt_slice *like,
+		    struct wt_slices *ret)
+{
+	g->host.n = g->left.n = 0;
+	wt_span_add(&g->left, &(struct span){.start_ns = h->start_ns, .end_ns = h->end_ns});
+	for (size_t i = 0; i < WT_CAUSES && g->left.n; i++) {
+		g->found.n = 0;
+		if (!wt_causes[i].find)
+			continue;
+		wt_causes[i].find(g, h);
+		if (g->found.n)
+			take_found(g, &wt_causes[i]);
+	}
+	return emit_found(g, WT_D8, 2, like, ret);
+}
+
 /*
  * [start, end) is not the host's fault: a blind spot while somebody waited for unrecorded work, another process's while
  * one that uses the same device did, else unresolved.
@@ -225,7 +232,6 @@ static int cut_rest(struct wt_gaps *g, uint16_t process, int64_t start_ns, int64
 {
 	static const struct wt_cause own = {WT_E2, 2, NULL}, other = {WT_E4, 2, NULL};
 	uint16_t device = g->tl->ops[like->op].device;
-	int err = 0;
 
 	g->host.n = g->left.n = 0;
 	wt_span_add(&g->left, &(struct span){.start_ns = start_ns, .end_ns = end_ns});
@@ -237,25 +243,7 @@ static int cut_rest(struct wt_gaps *g, uint16_t process, int64_t start_ns, int64
 		wt_gaps_blind(g, g->users[i], start_ns, end_ns);
 		take_found(g, &other);
 	}
-	for (size_t i = 0; i < g->left.n; i++) {
-		g->left.rows[i].leaf = like->leaf;
-		g->left.rows[i].grade = like->grade;
-		g->left.rows[i].call = like->call;
-		wt_span_add(&g->host, &g->left.rows[i]);
-	}
-	if (g->host.failed || g->found.failed || g->left.failed || g->rest.failed)
-		return -WT_E_NOMEM;
-	if (g->host.n > 1)
-		qsort(g->host.rows, g->host.n, sizeof(*g->host.rows), wt_span_cmp);
-	for (size_t i = 0; !err && i < g->host.n; i++) {
-		struct wt_slice slice = *like;
-
-		slice.leaf = g->host.rows[i].leaf;
-		slice.grade = g->host.rows[i].grade;
-		slice.call = g->host.rows[i].call;
-		err = emit(ret, g->host.rows[i].start_ns, g->host.rows[i].end_ns, &slice);
-	}
-	return err;
+	return emit_found(g, like->leaf, like->grade, like, ret);
 }
 
 /* Of the operations that start when the gap ends, the one launched first; the first of them if none has a launch. */
