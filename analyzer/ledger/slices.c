@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See slices.h. Slices are packed in blocks; the last block is open and not packed. A packed slice is
+ * See slices.h. Up to RAW slices are kept as they are: reading packed ones is a tenth of all that a report of a small
+ * trace takes. Where there are more, all are packed in blocks; the last block is open and not packed. A packed slice is
  *
  *   kind      1 byte    number of (leaf, grade, mask, why, crowded) among those seen so far; the last number: 3 bytes
  *                       follow and say it
@@ -17,6 +18,7 @@
 
 #include "proto/wt_err.h"
 
+#define RAW	   65536 /* 2 MiB a device, for as long as there are no more */
 #define BLOCK	   256
 #define KINDS	   255 /* the number that says: it follows */
 #define KIND_SLOTS 1024
@@ -32,6 +34,9 @@ enum {
 }; /* OP: else the same; CALL: else none */
 
 struct wt_slices_pack {
+	struct wt_slice *raw; /* NULL from the time they are packed */
+	size_t nraw, raw_room;
+	int packed;
 	struct wt_slice open[BLOCK];
 	size_t nopen;
 	struct {
@@ -216,10 +221,54 @@ static int equal(const struct wt_slice *a, const struct wt_slice *b)
 	return a->op == b->op && a->call == b->call && kind_of(a) == kind_of(b);
 }
 
+static int add_packed(struct wt_slices_pack *p, const struct wt_slice *slice)
+{
+	if (p->nopen == BLOCK && close_block(p))
+		return -WT_E_NOMEM;
+	p->open[p->nopen++] = *slice;
+	return 0;
+}
+
+/* There are too many to keep them as they are. */
+static int pack_all(struct wt_slices_pack *p)
+{
+	for (size_t i = 0; i < p->nraw; i++)
+		if (add_packed(p, &p->raw[i]))
+			return -WT_E_NOMEM;
+	free(p->raw);
+	p->raw = NULL;
+	p->packed = 1;
+	return 0;
+}
+
+static int add_raw(struct wt_slices_pack *p, const struct wt_slice *slice)
+{
+	if (grow((void **)&p->raw, &p->raw_room, p->nraw + 1, sizeof(*p->raw)))
+		return -WT_E_NOMEM;
+	p->raw[p->nraw++] = *slice;
+	return p->nraw == RAW ? pack_all(p) : 0;
+}
+
+static struct wt_slices_pack *new_pack(void)
+{
+	struct wt_slices_pack *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->unpacked_block[0] = p->unpacked_block[1] = NO_BLOCK;
+	return p;
+}
+
+static struct wt_slice *last_of(struct wt_slices_pack *p)
+{
+	if (p->packed)
+		return &p->open[p->nopen - 1];
+	return p->nraw ? &p->raw[p->nraw - 1] : NULL;
+}
+
 int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
 {
-	struct wt_slices_pack *p = s->pack;
-	struct wt_slice *last = p && p->nopen ? &p->open[p->nopen - 1] : NULL;
+	struct wt_slices_pack *p = s->pack ? s->pack : (s->pack = new_pack());
+	struct wt_slice *last = p ? last_of(p) : NULL;
 
 	if (slice->start_ns >= slice->end_ns)
 		return 0;
@@ -227,16 +276,10 @@ int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
 		last->end_ns = slice->end_ns;
 		return 0;
 	}
-	if (!p) {
-		p = s->pack = calloc(1, sizeof(*p));
-		if (p)
-			p->unpacked_block[0] = p->unpacked_block[1] = NO_BLOCK;
-	}
-	if (!p || (p->nopen == BLOCK && close_block(p))) {
+	if (!p || (p->packed ? add_packed(p, slice) : add_raw(p, slice))) {
 		s->failed = 1;
 		return -WT_E_NOMEM;
 	}
-	p->open[p->nopen++] = *slice;
 	s->n++;
 	return 0;
 }
@@ -260,7 +303,9 @@ static const struct wt_slice *block_at(struct wt_slices_pack *p, size_t block)
 
 const struct wt_slice *wt_slices_at(const struct wt_slices *s, size_t i)
 {
-	return &block_at(s->pack, i / BLOCK)[i % BLOCK];
+	struct wt_slices_pack *p = s->pack;
+
+	return p->packed ? &block_at(p, i / BLOCK)[i % BLOCK] : &p->raw[i];
 }
 
 const struct wt_slice *wt_slices_until(const struct wt_slices *s, size_t i, int64_t end_ns)
@@ -270,22 +315,9 @@ const struct wt_slice *wt_slices_until(const struct wt_slices *s, size_t i, int6
 	return at && at->start_ns < end_ns ? at : NULL;
 }
 
-size_t wt_slices_find(const struct wt_slices *s, int64_t t_ns)
+/* The first of the slices in [lo, hi) that ends after t; hi if there is none. */
+static size_t find_among(const struct wt_slices *s, size_t lo, size_t hi, int64_t t_ns)
 {
-	struct wt_slices_pack *p = s->pack;
-	size_t lo = 0, hi = p ? p->nblocks : 0, block;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->blocks[mid].end_ns <= t_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	block = lo;
-	lo = block * BLOCK;
-	hi = lo + BLOCK < s->n ? lo + BLOCK : s->n;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -297,9 +329,29 @@ size_t wt_slices_find(const struct wt_slices *s, int64_t t_ns)
 	return lo;
 }
 
+size_t wt_slices_find(const struct wt_slices *s, int64_t t_ns)
+{
+	struct wt_slices_pack *p = s->pack;
+	size_t lo = 0, hi = p ? p->nblocks : 0;
+
+	if (!p || !p->packed)
+		return find_among(s, 0, s->n, t_ns);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->blocks[mid].end_ns <= t_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	lo *= BLOCK;
+	return find_among(s, lo, lo + BLOCK < s->n ? lo + BLOCK : s->n, t_ns);
+}
+
 void wt_slices_release(struct wt_slices *s)
 {
 	if (s->pack) {
+		free(s->pack->raw);
 		free(s->pack->blocks);
 		free(s->pack->bytes);
 		free(s->pack);

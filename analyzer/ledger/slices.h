@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The slices of a device: which leaf each of its nanoseconds is in, in order of time. They are more than anything else
- * that an analysis keeps, two an operation, so all but the last few are kept packed, 6 bytes each instead of 32. They
- * are added at the end and read by number; reading on is cheap, also forwards and backwards within a few hundred.
+ * that an analysis keeps, two an operation, so those of a large trace are kept packed, 6 bytes each instead of 32.
+ * They are added at the end and read by number; reading on is cheap, also forwards and backwards within a few hundred.
  */
 #ifndef WT_SLICES_H
 #define WT_SLICES_H
