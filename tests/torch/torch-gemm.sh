@@ -44,5 +44,6 @@ n = 4 * 12 * 256 * 256 + 256 * 8192
 assert r["bounds"]["product_flops"] == 6 * n * 512 * 12, (r["bounds"]["product_flops"], 6 * n * 512 * 12)
 m = r["model"]
 assert m["params"] == n and m["flop_per_token"] == 3 * (2 * n + 2 * 4 * 256 * 256), m
-assert m["steps"] >= 8 and abs(m["mfu"] - m["flop_per_token"] * 512 / (m["step_ns"] * 1e-9) / 989.4e12) < 1e-12, m
+mfu = m["flop_per_token"] * 512 / (m["step_ns"] * 1e-9) / 989.4e12
+assert m["steps"] >= 8 and abs(m["mfu"] / mfu - 1) < 1e-6, (m, mfu)  # step_ns is a whole number
 P
