@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where communication stands, from traces: silent where all is finished, else who has not come and what is unpaired. */
+/*
+ * Where communication stands, from traces: silent where all is finished, else who has not come and what is unpaired.
+ * From public dumps of hung jobs: the ranks their injector held, found by sequence numbers alone.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "import/job.h"
 #include "ranks/progress.h"
 #include "timeline/builder.h"
 
@@ -114,12 +121,160 @@ static void test_unpaired(void **state)
 	wt_timeline_free(tl);
 }
 
+/* ---- public dumps of hung jobs, whose injector wrote down which ranks it held ---- */
+
+#define DUMPS "../shared/traces/nccl/"
+
+/* The ranks of "Fault ranks: [12, 14]"; how many. */
+static size_t culprits_of(const char *set, int32_t *ranks, size_t room)
+{
+	char path[256], line[256] = "";
+	const char *at;
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), DUMPS "%s/fault_injection.log", set);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	at = strchr(line, '[');
+	while (at && n < room && sscanf(at + 1, "%d", &ranks[n]) == 1) {
+		n++;
+		at = strchr(at + 1, ',');
+	}
+	assert_true(n > 0);
+	return n;
+}
+
+static struct wt_timeline *read_dumps(const char *set)
+{
+	struct wt_job job = {.n = 0};
+	struct wt_diag diag = {.offset = -1};
+	struct wt_builder *b = NULL;
+	struct wt_timeline *tl;
+	char path[256];
+
+	snprintf(path, sizeof(path), DUMPS "%s", set);
+	if (wt_job_add(&job, path, &diag))
+		fail_msg("%s: %s", path, diag.text);
+	assert_int_equal(wt_job_read(&job, &b), 0);
+	assert_int_equal(wt_builder_finish(b, &tl, NULL), 0);
+	wt_job_release(&job);
+	return tl;
+}
+
+/* The farthest that any rank came on a communicator. */
+static void farthest(const struct wt_timeline *from, uint64_t comm, int64_t *called,
+		     int64_t *finished)
+{
+	for (size_t i = 0; i < from->nstandings; i++) {
+		const struct wt_standing *s = &from->standings[i];
+
+		if (s->comm != comm)
+			continue;
+		*called = s->enqueued > *called ? s->enqueued : *called;
+		*finished = s->completed > *finished ? s->completed : *finished;
+	}
+}
+
+static int is_among(int32_t rank, const int32_t *ranks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ranks[i] == rank)
+			return 1;
+	return 0;
+}
+
+/*
+ * What the dumps say in sequence numbers, and no more: who is in a communicator, and the last number each rank called
+ * and finished there. No times, names or sizes, no sends or receives. The spared ranks get the farthest numbers of all
+ * in place of their own.
+ */
+static struct wt_progress *judge_numbers(const struct wt_timeline *from, const int32_t *spared,
+					 size_t nspared, struct wt_timeline **ret)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint32_t input = wt_builder_input(b, "numbers", "warptap");
+
+	for (size_t i = 0; i < from->nprocesses; i++) {
+		uint16_t p = wt_builder_process(b, input, 100 + (int64_t)i);
+
+		assert_int_equal(p, i);
+		wt_builder_process_at(b, p)->rank = from->processes[i].rank;
+		wt_builder_process_at(b, p)->level = -1; /* a dump */
+	}
+	for (size_t i = 0; i < from->nmembers; i++)
+		wt_builder_member(b, &from->members[i]);
+	for (size_t i = 0; i < from->nstandings; i++) {
+		const struct wt_standing *s = &from->standings[i];
+		struct wt_standing fed = {.comm = s->comm,
+					  .enqueued = s->enqueued,
+					  .started = -1,
+					  .completed = s->completed,
+					  .process = s->process,
+					  .p2p = s->p2p};
+
+		if (is_among(from->processes[s->process].rank, spared, nspared))
+			farthest(from, s->comm, &fed.enqueued, &fed.completed);
+		wt_builder_standing(b, &fed);
+	}
+	return progress_of(b, ret);
+}
+
+static int names(const struct wt_progress *p, int32_t rank)
+{
+	for (size_t i = 0; p && i < p->nsuspects; i++)
+		if (p->suspects[i].rank == rank)
+			return 1;
+	return 0;
+}
+
+static void check_set(const char *set, uint8_t why)
+{
+	struct wt_timeline *from = read_dumps(set), *tl;
+	struct wt_progress *p;
+	int32_t culprits[8];
+	size_t n = culprits_of(set, culprits, 8);
+
+	p = judge_numbers(from, NULL, 0, &tl);
+	assert_non_null(p);
+	assert_int_equal(p->ranks, 16);
+	assert_int_equal(p->nsuspects, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(p->suspects[i].rank, culprits[i]);
+		assert_int_equal(p->suspects[i].why, why);
+	}
+	wt_progress_free(p);
+	wt_timeline_free(tl);
+
+	/* It is the numbers that accuse: with those of the others in place of its own, none of them is named. */
+	p = judge_numbers(from, culprits, n, &tl);
+	for (size_t i = 0; i < n; i++)
+		assert_false(names(p, culprits[i]));
+	wt_progress_free(p);
+	wt_timeline_free(tl);
+	wt_timeline_free(from);
+}
+
+static void test_public_dumps(void **state)
+{
+	(void)state;
+	if (access(DUMPS, R_OK)) {
+		print_message("no " DUMPS " here: public dumps not judged\n");
+		skip();
+	}
+	check_set("r001", WT_SUSPECT_NOT_FINISHED);
+	check_set("r003", WT_SUSPECT_NOT_CALLED);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_not_called),
 		cmocka_unit_test(test_unpaired),
+		cmocka_unit_test(test_public_dumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
