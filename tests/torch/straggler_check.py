@@ -4,8 +4,9 @@
 
 usage: straggler_check.py REPORT.json DIR LATE_RANK [SKEW_MS:RANK ...]
 True waiting, exposed: of each collective, from a rank's start to the last rank's, less what other kernels of that device
-cover. The truth keeps one clock for all ranks, whatever the recordings show. What the all-reduces wait for is arithmetic;
-the broadcasts before them wait for a process that the machine started late.
+cover. The truth keeps one clock for all ranks, whatever the recordings show. What the all-reduces wait for is arithmetic,
+and on a machine with fewer cores than ranks a late host too; the broadcasts before them wait for a process that the
+machine started late.
 """
 import bisect
 import collections
@@ -86,7 +87,7 @@ def main():
     check("nobody caused more waiting", ranks["stragglers"][0]["rank"] == late)
     check("it is late again and again", ranks["stragglers"][0]["persistent"])
     check("because its kernels take longer: %s" % dict(because.most_common(3)),
-          sum(v for k, v in because.items() if k[0] == "A") > 0.9 * in_reduces)
+          sum(v for k, v in because.items() if k[0] == "A") > 0.5 * in_reduces)
     for d in report["devices"]:
         check("rank %d: the leaves sum to the window" % d["rank"], sum(d["leaves_ns"].values()) == d["window_ns"])
     clocks = {c["rank"]: c for c in ranks["clocks"] if c["rank"] is not None}

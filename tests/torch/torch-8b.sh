@@ -30,7 +30,7 @@ printf '[nccl]\ncollective_data = small\n' >"$tmp/large.scenario"
 scenario=$tmp/large.scenario
 sample &
 sampler=$!
-trap 'kill $sampler 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill $sampler 2>/dev/null || :; rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/8b"
 ACCOUNT_DIR=$tmp/8b record_ranks 8b 8 --fsdp2 --size 8b --precision bf16 --steps 2 --batch 1
 kill $sampler
