@@ -6,9 +6,11 @@
  *           launch takes its time: D9, up to a cap.
  *  a0 <= s  O was queued already: D10 up to a floor; just launched: D9 up to the same cap after a0.
  *           A first launch that goes on for far longer than launches do was loading its kernel: D2.
- *  beyond   O was queued and did not start: E2 while a host thread sat in a blocking call that can have waited for
- *           work without records, E4 if it was one of another process on the device, between nodes of one graph D11,
- *           else D14. E2 also follows a graph launched in the gap that left no record of any node.
+ *  beyond   O was queued and did not start: D11 as long as its stream is known to have waited for work on another
+ *           device or for a function of the host (what is left after that work: D10 up to the floor); E2 while a host
+ *           thread sat in a blocking call that can have waited for work without records, E4 if it was one of another
+ *           process on the device, between nodes of one graph D11, else D14. E2 also follows a graph launched in the
+ *           gap that left no record of any node.
  *
  * "Waits for work without records" needs evidence too, or every slow wake-up would be a blind spot: there is a launch
  * that was issued since the wait before and has no record, or recording began in mid-run and this is the first wait.
@@ -113,7 +115,8 @@ struct wt_gaps *wt_gaps_new(const struct wt_timeline *tl)
 	if (!g)
 		return NULL;
 	g->tl = tl;
-	if (wt_ranges_init(&g->ranges, tl) || list_users(g) || list_calls(g)) {
+	if (wt_ranges_init(&g->ranges, tl) || wt_depends_init(&g->depends, tl) || list_users(g) ||
+	    list_calls(g)) {
 		wt_gaps_free(g);
 		return NULL;
 	}
@@ -126,6 +129,7 @@ void wt_gaps_free(struct wt_gaps *g)
 		return;
 	wt_host_release(&g->calls);
 	wt_ranges_release(&g->ranges);
+	wt_depends_release(&g->depends);
 	free(g->takes);
 	free(g->call_first);
 	free(g->users);
@@ -300,6 +304,29 @@ static int loads(const struct wt_gaps *g, const struct wt_op *op)
 	       (c->end_ns - c->start_ns) / LOAD_FACTOR > g->calls.launch_ns;
 }
 
+/* What of [*from, end of the gap) O's stream is known to have waited for something else; *from: what follows that. */
+static int cut_waited(const struct wt_gaps *g, const struct wt_gap *gap, int64_t *from_ns,
+		      const struct wt_slice *like, struct wt_slices *ret)
+{
+	struct wt_slice slice = *like;
+	uint8_t why;
+	int64_t until_ns = wt_depends_until(&g->depends, like->op, gap, &why);
+	int err;
+
+	if (until_ns <= *from_ns)
+		return 0;
+	slice.leaf = WT_D11;
+	slice.why = why;
+	err = emit(ret, *from_ns, until_ns, &slice);
+	*from_ns = until_ns;
+	if (err || gap->end_ns - until_ns > FLOOR_NS)
+		return err;
+	slice.leaf = WT_D10;
+	slice.why = WT_WHY_NONE;
+	*from_ns = gap->end_ns;
+	return emit(ret, until_ns, gap->end_ns, &slice);
+}
+
 /* The part of a gap after the launch of O began. */
 static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns,
 		     const struct wt_slice *like, struct wt_slices *ret)
@@ -345,6 +372,7 @@ static int cut_queue(struct wt_gaps *g, const struct wt_gap *gap, int64_t cap_ns
 		err = cut_rest(g, op->process, launched_ns, returned_ns, &slice, ret);
 		launched_ns = returned_ns;
 	}
+	err = err ? err : cut_waited(g, gap, &launched_ns, like, ret);
 	slice.leaf = WT_D14;
 	slice.why = WT_WHY_QUEUED;
 	return err ? err : cut_rest(g, op->process, launched_ns, gap->end_ns, &slice, ret);

@@ -3,6 +3,7 @@
 #ifndef WT_GAPS_IMPL_H
 #define WT_GAPS_IMPL_H
 
+#include "ledger/depends.h"
 #include "ledger/gaps.h"
 #include "ledger/host.h"
 #include "ledger/ranges.h"
@@ -21,6 +22,7 @@ struct wt_gaps {
 	const struct wt_timeline *tl;
 	struct wt_host calls;
 	struct wt_ranges ranges;
+	struct wt_depends depends;
 	uint16_t *users; /* processes that use a device: [user_first[d], user_first[d + 1]) */
 	size_t *user_first;
 	uint32_t *call_first;		      /* of each process, into the calls */

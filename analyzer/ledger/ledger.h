@@ -57,10 +57,12 @@ enum wt_why {
 	WT_WHY_FIRST_LAUNCH,	 /* the first launch of a kernel took far longer than launches do */
 	WT_WHY_LAUNCHING,	 /* the launch call was late to return */
 	WT_WHY_QUEUED,		 /* queued, and what it waited for is not known */
-	WT_WHY_NO_PROCESS, /* the process that launched the next operation did not record yet */
-	WT_WHY_IN_FLIGHT,  /* launched, and not finished when recording ended */
-	WT_WHY_PAUSED,	   /* collection was paused for another tool */
-	WT_WHY_CHOSEN,	   /* outside the windows that were asked for */
+	WT_WHY_NO_PROCESS,    /* the process that launched the next operation did not record yet */
+	WT_WHY_IN_FLIGHT,     /* launched, and not finished when recording ended */
+	WT_WHY_PAUSED,	      /* collection was paused for another tool */
+	WT_WHY_EVENT,	      /* its stream waited for an event of work on another device */
+	WT_WHY_HOST_FUNCTION, /* its stream waited for a function of the host */
+	WT_WHY_CHOSEN,	      /* outside the windows that were asked for */
 };
 
 struct wt_account {

@@ -125,6 +125,9 @@ static const char *why_text(unsigned why)
 		[WT_WHY_LAUNCHING] = "; the launch call itself took so long",
 		[WT_WHY_QUEUED] =
 			"; the next operation was queued, what it waited for is not known",
+		[WT_WHY_EVENT] = "; its stream waited for an event of work on another device",
+		[WT_WHY_HOST_FUNCTION] =
+			"; its stream waited for a function of the host (cuLaunchHostFunc)",
 		[WT_WHY_NO_PROCESS] = "; whoever launched the next operation did not record yet",
 		[WT_WHY_PAUSED] = "; collection was paused for another tool",
 		[WT_WHY_CHOSEN] = "; outside the windows of recording that were asked for",

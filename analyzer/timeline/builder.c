@@ -109,6 +109,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->collectives.rows);
 	free(b->members.rows);
 	free(b->standings.rows);
+	free(b->waits.rows);
 	free(b->memories.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
@@ -354,6 +355,11 @@ void wt_builder_member(struct wt_builder *b, const struct wt_member *m)
 void wt_builder_standing(struct wt_builder *b, const struct wt_standing *s)
 {
 	PUSH(b, standings, MOST_U32, *s);
+}
+
+void wt_builder_wait(struct wt_builder *b, const struct wt_wait *w)
+{
+	PUSH(b, waits, MOST_U32, *w);
 }
 
 void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m)

@@ -65,6 +65,7 @@ int32_t wt_builder_collective(struct wt_builder *b, const struct wt_collective *
 void wt_builder_member(struct wt_builder *b,
 		       const struct wt_member *m); /* a second time is ignored */
 void wt_builder_standing(struct wt_builder *b, const struct wt_standing *s);
+void wt_builder_wait(struct wt_builder *b, const struct wt_wait *w);
 void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m);
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole);
 void wt_builder_count(struct wt_builder *b, const struct wt_count *count);

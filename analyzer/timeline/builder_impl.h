@@ -29,6 +29,7 @@ struct wt_builder {
 	WT_TABLE(struct wt_collective) collectives;
 	WT_TABLE(struct wt_member) members;
 	WT_TABLE(struct wt_standing) standings;
+	WT_TABLE(struct wt_wait) waits;
 	WT_TABLE(struct wt_memory) memories;
 	WT_TABLE(struct wt_hole) holes;
 	WT_TABLE(struct wt_count) counts;

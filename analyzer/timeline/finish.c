@@ -99,6 +99,23 @@ static void check_collectives(struct wt_builder *b)
 	}
 }
 
+/* A call that is none of its process's is none; without one a wait says nothing. */
+static void check_waits(struct wt_builder *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->waits.n; i++) {
+		struct wt_wait w = b->waits.rows[i];
+
+		if (!known(w.call, b->calls.n) || b->calls.rows[w.call].process != w.process)
+			continue;
+		if (!known(w.record, b->calls.n) || b->calls.rows[w.record].process != w.process)
+			w.record = -1;
+		b->waits.rows[kept++] = w;
+	}
+	b->waits.n = kept;
+}
+
 static void check_asides(struct wt_builder *b)
 {
 	for (size_t i = 0; i < b->asides.n; i++) {
@@ -161,6 +178,10 @@ static int dangling(const struct wt_builder *b)
 	}
 	for (size_t i = 0; i < b->memories.n; i++) {
 		if (b->memories.rows[i].process >= b->processes.n)
+			return 1;
+	}
+	for (size_t i = 0; i < b->waits.n; i++) {
+		if (b->waits.rows[i].process >= b->processes.n)
 			return 1;
 	}
 	for (size_t i = 0; i < b->standings.n; i++) {
@@ -344,6 +365,13 @@ static void rename_calls(struct wt_builder *b, const uint32_t *place)
 		struct wt_collective *c = &b->collectives.rows[i];
 
 		c->call = known(c->call, n) ? (int32_t)place[c->call] : -1;
+	}
+	for (size_t i = 0; i < b->waits.n; i++) {
+		struct wt_wait *w = &b->waits.rows[i];
+
+		w->call = (int32_t)place[w->call];
+		if (w->record >= 0)
+			w->record = (int32_t)place[w->record];
 	}
 }
 
@@ -544,6 +572,7 @@ static int arrange(struct wt_builder *b)
 	check_ops(b);
 	check_calls(b);
 	check_collectives(b);
+	check_waits(b);
 	check_asides(b);
 	check_holes(b);
 	err = sort_calls(b);
@@ -588,6 +617,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, collectives);
 	MOVE(tl, b, members);
 	MOVE(tl, b, standings);
+	MOVE(tl, b, waits);
 	MOVE(tl, b, memories);
 	MOVE(tl, b, holes);
 	MOVE(tl, b, counts);

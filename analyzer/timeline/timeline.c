@@ -39,6 +39,7 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->collectives);
 	free(tl->members);
 	free(tl->standings);
+	free(tl->waits);
 	free(tl->memories);
 	free(tl->holes);
 	free(tl->counts);

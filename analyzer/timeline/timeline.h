@@ -263,6 +263,18 @@ struct wt_standing {
 	uint16_t process;
 	uint8_t p2p; /* sends and receives were among them: then ranks may differ */
 };
+/*
+ * What a stream was told to wait for: what is put on it later starts after that. Of an event: what had been put on the
+ * stream of its last recording until then.
+ */
+enum wt_wait_kind { WT_WAIT_EVENT = 1, WT_WAIT_HOST_FUNCTION };
+struct wt_wait {
+	int32_t call;	/* index into calls: it says when, and on which stream */
+	int32_t record; /* EVENT: the call that recorded the event last before that; -1 */
+	uint16_t process;
+	uint8_t kind; /* enum wt_wait_kind */
+	uint8_t reserved;
+};
 /* What a source says of an allocator's memory on a device, in bytes; 0 = not said. */
 struct wt_memory {
 	int64_t device;				/* ordinal, as the source numbers it */
@@ -372,6 +384,8 @@ struct wt_timeline {
 	size_t nmembers;
 	struct wt_standing *standings; /* as they came */
 	size_t nstandings;
+	struct wt_wait *waits; /* as they came */
+	size_t nwaits;
 	struct wt_memory *memories; /* as they came */
 	size_t nmemories;
 	struct wt_hole *holes; /* sorted by (device, start) */

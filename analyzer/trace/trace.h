@@ -281,7 +281,8 @@ int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
 int wt_trace_complete(struct wt_trace *t);
 int wt_trace_emit(struct wt_trace *t);
-int wt_trace_stand(struct wt_trace *t); /* standing.c, called by emit.c */
+int wt_trace_waits(struct wt_trace *t, int32_t base); /* stream_waits.c, called by emit.c */
+int wt_trace_stand(struct wt_trace *t);		      /* standing.c, called by emit.c */
 /* join.c: of name and shape of a launch, and of its shape; 0 if one is not known */
 uint64_t wt_trace_shape_signature(const struct wt_trace *t, uint64_t shape);
 uint64_t wt_trace_launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape);
