@@ -38,6 +38,25 @@ static inline int wt_json_is_digit(uint8_t c)
 	return (uint8_t)(c - '0') < 10;
 }
 
+/* The first byte from p on that is no digit. */
+static inline __attribute__((always_inline)) const uint8_t *wt_json_digits_end(const uint8_t *p)
+{
+#ifdef __SSE2__
+	for (;; p += 16) {
+		__m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+		__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v);
+		unsigned other = ~(unsigned)_mm_movemask_epi8(digit) & 0xffffu;
+
+		if (other)
+			return p + __builtin_ctz(other);
+	}
+#else
+	while (wt_json_is_digit(*p))
+		p++;
+	return p;
+#endif
+}
+
 /* Behind the number at p, as far as the window shows; *ret_sound says whether that is a whole one. */
 static inline const uint8_t *wt_json_number_end(const uint8_t *p, int *ret_sound)
 {
@@ -48,14 +67,12 @@ static inline const uint8_t *wt_json_number_end(const uint8_t *p, int *ret_sound
 	} else {
 		if (!wt_json_is_digit(*p))
 			return p;
-		while (wt_json_is_digit(*p))
-			p++;
+		p = wt_json_digits_end(p);
 	}
 	if (*p == '.') {
 		if (!wt_json_is_digit(*++p))
 			return p;
-		while (wt_json_is_digit(*p))
-			p++;
+		p = wt_json_digits_end(p);
 	}
 	if ((*p | 0x20) == 'e') {
 		p++;

@@ -23,7 +23,7 @@
 #define MAX_BRANCHES 16
 #define SHORT_TEXT   48u
 
-enum value { V_END, V_SKIP, V_NAME, V_TS, V_DUR, V_PID, V_TID, V_U64, V_U32, V_FIELD };
+enum value { V_END, V_SKIP, V_NAME, V_TS, V_DUR, V_PID, V_TID, V_U64, V_U32, V_VEC3, V_FIELD };
 
 /* What every comparison and every value needs is in one cache line. */
 struct step {
@@ -38,7 +38,7 @@ struct step {
 
 	struct step *other;		     /* what can come instead */
 	const uint8_t *more;		     /* the text's rest, padded */
-	const struct wt_kineto_field *field; /* of V_U64, V_U32, V_FIELD */
+	const struct wt_kineto_field *field; /* of V_U64, V_U32, V_VEC3, V_FIELD */
 	struct wt_json_text key;
 	struct step *guess; /* of an event's end: how the next one began the last time */
 	char ph;	    /* 0 = not in the text */
@@ -205,6 +205,27 @@ static inline const uint8_t *take_number(struct wt_kineto_event *ev, const struc
 	return p;
 }
 
+/* Behind the list of three counts at p; NULL: it is something else. */
+static inline const uint8_t *take_vec3(struct wt_kineto_event *ev, const struct step *s,
+				       const uint8_t *p)
+{
+	uint32_t *ret = (uint32_t *)((char *)ev + s->field->offset);
+	uint64_t v[3];
+
+	for (int i = 0; i < 3; i++) {
+		if (*p++ != "[,,"[i])
+			return NULL;
+		p = take_u64(p + (*p == ' '), &v[i]);
+		if (!p || v[i] > UINT32_MAX)
+			return NULL;
+	}
+	if (*p != ']')
+		return NULL;
+	for (int i = 0; i < 3; i++)
+		ret[i] = (uint32_t)v[i];
+	return p + 1;
+}
+
 /* Behind the plain value at p, taken as the step says; NULL: it is not plain, and nothing was taken. */
 static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step *s,
 				  const uint8_t *p)
@@ -233,6 +254,8 @@ static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step
 	case V_U64:
 	case V_U32:
 		return take_number(ev, s, p);
+	case V_VEC3:
+		return take_vec3(ev, s, p);
 	case V_FIELD:
 		return NULL;
 	default:
@@ -468,9 +491,10 @@ static enum value value_of(struct walk *w, const struct wt_json_text *key, uint8
 		w->step.field = wt_kineto_find_field(w->ps, *key);
 		if (!w->step.field)
 			return V_SKIP;
-		return w->step.field->kind == WT_KINETO_F_U64	? V_U64
-		       : w->step.field->kind == WT_KINETO_F_U32 ? V_U32
-								: V_FIELD;
+		return w->step.field->kind == WT_KINETO_F_U64	 ? V_U64
+		       : w->step.field->kind == WT_KINETO_F_U32	 ? V_U32
+		       : w->step.field->kind == WT_KINETO_F_VEC3 ? V_VEC3
+								 : V_FIELD;
 	}
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (is_key(key, known[i].key))

@@ -28,9 +28,22 @@ static const struct op_row *row_of(const struct wt_json_text *name)
 	return NULL;
 }
 
+/* Most names are told from the table's by their length or their last letter. */
 int wt_kineto_is_shaped(const struct wt_json_text *name)
 {
-	return name->n && (name->s[0] == 'a' || name->s[0] == '_') && row_of(name) != NULL;
+#define WT_KINETO_OP(name_, kind_, a_, b_, causal_) | UINT64_C(1) << (sizeof(name_) - 1)
+	const uint64_t lengths = 0
+#include "import/kineto_ops.def"
+		;
+#undef WT_KINETO_OP
+#define WT_KINETO_OP(name_, kind_, a_, b_, causal_) | 1u << ((name_)[sizeof(name_) - 2] & 31)
+	const uint32_t letters = 0
+#include "import/kineto_ops.def"
+		;
+#undef WT_KINETO_OP
+
+	return name->n - 1 < 63 && lengths >> name->n & 1 &&
+	       letters >> (name->s[name->n - 1] & 31) & 1 && row_of(name) != NULL;
 }
 
 static uint64_t elements(const struct wt_kineto_tensor *t)

@@ -41,7 +41,7 @@ int wt_span_cmp(const void *pa, const void *pb)
  * The blocking call that the launching thread was in when the device drained. If that thread did nothing from before
  * the wait to after it, the wait of another thread counts: work is handed over, as to the autograd thread.
  */
-static int32_t wait_at(const struct wt_gaps *g, const struct host_part *h)
+int32_t wt_gaps_wait_at(const struct wt_gaps *g, const struct host_part *h)
 {
 	const struct wt_call *c = h->launch;
 	int32_t wait = wt_host_reaching(&g->calls, &g->calls.blocking_thread, c->thread,
@@ -90,7 +90,7 @@ static int can_be_unrecorded(const struct wt_gaps *g, int32_t wait)
 static void find_kinds(struct wt_gaps *g, const struct host_part *h, unsigned kinds)
 {
 	const struct wt_call_index *x = &g->calls.by_thread;
-	size_t group = h->launch->thread, at = wt_host_at(&g->calls, x, group, h->start_ns);
+	size_t group = h->launch->thread, at = h->at;
 	int64_t done_ns = h->start_ns;
 
 	for (int n = 0;
@@ -230,7 +230,7 @@ static void find_silent_graph(struct wt_gaps *g, const struct host_part *h, int6
 
 static void find_unrecorded(struct wt_gaps *g, const struct host_part *h)
 {
-	int32_t wait = wait_at(g, h);
+	int32_t wait = h->wait;
 	struct span span = {.start_ns = h->start_ns, .end_ns = h->start_ns, .call = wait};
 
 	if (wait >= 0) {
@@ -245,7 +245,7 @@ static void find_unrecorded(struct wt_gaps *g, const struct host_part *h)
 
 static void find_wake_up(struct wt_gaps *g, const struct host_part *h)
 {
-	int32_t wait = wait_at(g, h);
+	int32_t wait = h->wait;
 	struct span span = {.start_ns = h->start_ns, .call = wait};
 
 	if (wait < 0)
@@ -257,7 +257,7 @@ static void find_wake_up(struct wt_gaps *g, const struct host_part *h)
 
 static void find_refill(struct wt_gaps *g, const struct host_part *h)
 {
-	int32_t wait = wait_at(g, h);
+	int32_t wait = h->wait;
 
 	if (wait >= 0)
 		wt_span_add(&g->found, &(struct span){.start_ns = g->tl->calls[wait].end_ns,

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "ledger/gaps_impl.h"
 #include "ledger/sweep.h"
 
@@ -269,13 +270,6 @@ static uint32_t ender_of(const struct wt_timeline *tl, const struct wt_gap *gap)
 	return best;
 }
 
-static int cmp_ns(const void *pa, const void *pb)
-{
-	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-
-	return (a > b) - (a < b);
-}
-
 int64_t wt_gaps_launch_delay_ns(const struct wt_gaps *g, const struct wt_gap *gap)
 {
 	int32_t call = g->tl->ops[ender_of(g->tl, gap)].call;
@@ -286,12 +280,12 @@ int64_t wt_gaps_launch_delay_ns(const struct wt_gaps *g, const struct wt_gap *ga
 
 int64_t wt_gaps_launch_cap_ns(int64_t *delays, size_t n)
 {
-	int64_t cap_ns = CAP_NS;
+	int64_t cap_ns = CAP_NS, median_ns;
 
 	if (!n)
 		return cap_ns;
-	qsort(delays, n, sizeof(*delays), cmp_ns);
-	return delays[(n - 1) / 2] * 4 > cap_ns ? delays[(n - 1) / 2] * 4 : cap_ns;
+	median_ns = wt_median_ns(delays, n);
+	return median_ns * 4 > cap_ns ? median_ns * 4 : cap_ns;
 }
 
 /* The first launch of a kernel, taking far longer than launches do: the driver was loading it. */
@@ -426,6 +420,8 @@ int wt_gap_cut(struct wt_gaps *g, const struct wt_gap *whole, int64_t launch_cap
 	h.end_ns = h.launch->start_ns < gap->end_ns ? h.launch->start_ns : gap->end_ns;
 	if (h.launch->start_ns <= gap->start_ns)
 		return cut_queue(g, gap, launch_cap_ns, &slice, ret);
+	h.at = wt_host_at(&g->calls, &g->calls.by_thread, h.launch->thread, h.start_ns);
+	h.wait = wt_gaps_wait_at(g, &h);
 	err = cut_host(g, &h, &slice, ret);
 	if (err || h.end_ns == gap->end_ns)
 		return err;

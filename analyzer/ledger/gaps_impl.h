@@ -34,6 +34,8 @@ struct wt_gaps {
 struct host_part {
 	int64_t start_ns, end_ns; /* [s, min(a0, e)) */
 	const struct wt_call *launch;
+	size_t at;    /* the first call of the launching thread that starts in it or later */
+	int32_t wait; /* wt_gaps_wait_at(); what several causes ask for is looked up once */
 };
 struct wt_cause {
 	enum wt_leaf leaf;
@@ -51,6 +53,8 @@ extern const struct wt_cause wt_causes[WT_CAUSES];
 
 void wt_span_add(struct spans *s, const struct span *span); /* not if it is empty */
 int wt_span_cmp(const void *pa, const void *pb);	    /* by start */
+/* The blocking call that the launching thread was in when the device drained; -1: none. */
+int32_t wt_gaps_wait_at(const struct wt_gaps *g, const struct host_part *h);
 /* Lists in g->found when a process sat in blocking calls that can have been for work without records. */
 void wt_gaps_blind(struct wt_gaps *g, uint16_t process, int64_t start_ns, int64_t end_ns);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See host.h. Calls come sorted by (process, thread, start); groups by process are sorted again. */
-#define _GNU_SOURCE /* qsort_r */
 #include "ledger/host.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/map.h"
+#include "base/median.h"
+#include "base/sort_rows.h"
 
 static int is_work(const struct wt_call *c)
 {
@@ -15,10 +16,8 @@ static int is_work(const struct wt_call *c)
 		c->kind == WT_CALL_COPY || c->kind == WT_CALL_MEMSET);
 }
 
-static int is_call(const struct wt_host *h, uint32_t i)
-{
-	return h->tl->calls[i].kind != WT_CALL_MARK;
-}
+/* What a call is: which indices have it. */
+enum { IS_CALL = 1, IS_BLOCKING = 2, IS_SYNC = 4, IS_UNMATCHED = 8 };
 
 /* By contract, or because its copy was over when it returned: async copies of pageable memory wait as well. */
 static int is_blocking(const struct wt_host *h, uint32_t i)
@@ -66,8 +65,26 @@ static int is_of(const struct wt_host *h, uint32_t i)
 	return h->takes[h->tl->calls[i].process];
 }
 
+/* For each call from h->from on; NULL without memory. */
+static uint8_t *say_what(const struct wt_host *h)
+{
+	uint8_t *what = calloc(h->to - h->from + 1, 1);
+
+	for (uint32_t i = h->from; what && i < h->to; i++) {
+		int is_call = h->tl->calls[i].kind != WT_CALL_MARK;
+
+		if (!is_of(h, i))
+			continue;
+		what[i - h->from] =
+			(uint8_t)((is_call ? IS_CALL : 0) | (is_blocking(h, i) ? IS_BLOCKING : 0) |
+				  (is_sync(h, i) ? IS_SYNC : 0) |
+				  (is_unmatched(h, i) ? IS_UNMATCHED : 0));
+	}
+	return what;
+}
+
 static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_thread,
-		      int (*take)(const struct wt_host *, uint32_t))
+		      const uint8_t *what, uint8_t wanted)
 {
 	const struct wt_timeline *tl = h->tl;
 	size_t *at = calloc(x->ngroups + 1, sizeof(*at));
@@ -75,7 +92,7 @@ static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_t
 	if (!at)
 		return -WT_E_NOMEM;
 	for (uint32_t i = h->from; i < h->to; i++)
-		if (is_of(h, i) && take(h, i))
+		if (what[i - h->from] & wanted)
 			x->first[(by_thread ? tl->calls[i].thread : tl->calls[i].process) + 1]++;
 	for (size_t i = 0; i < x->ngroups; i++) {
 		x->first[i + 1] += x->first[i];
@@ -84,27 +101,27 @@ static int fill_index(const struct wt_host *h, struct wt_call_index *x, int by_t
 	x->calls = malloc((x->first[x->ngroups] + 1) * sizeof(*x->calls));
 	x->reach_ns = malloc((x->first[x->ngroups] + 1) * sizeof(*x->reach_ns));
 	for (uint32_t i = h->from; x->calls && i < h->to; i++)
-		if (is_of(h, i) && take(h, i))
+		if (what[i - h->from] & wanted)
 			x->calls[at[by_thread ? tl->calls[i].thread : tl->calls[i].process]++] = i;
 	free(at);
 	return x->calls && x->reach_ns ? 0 : -WT_E_NOMEM;
 }
 
 static int build_index(const struct wt_host *h, struct wt_call_index *x, int by_thread,
-		       int (*take)(const struct wt_host *, uint32_t))
+		       const uint8_t *what, uint8_t wanted)
 {
 	struct wt_call *calls = h->tl->calls;
 
 	x->ngroups = by_thread ? h->tl->nthreads : h->tl->nprocesses;
 	x->first = calloc(x->ngroups + 1, sizeof(*x->first));
-	if (!x->first || fill_index(h, x, by_thread, take))
+	if (!x->first || fill_index(h, x, by_thread, what, wanted))
 		return -WT_E_NOMEM;
 	for (size_t k = 0; k < x->ngroups; k++) {
 		size_t first = x->first[k], n = x->first[k + 1] - first;
 		int64_t reach_ns = INT64_MIN;
 
 		if (!by_thread && n)
-			qsort_r(x->calls + first, n, sizeof(*x->calls), cmp_start, calls);
+			wt_sort_rows(x->calls + first, n, sizeof(*x->calls), cmp_start, calls);
 		for (size_t i = first; i < first + n; i++) {
 			if (calls[x->calls[i]].end_ns > reach_ns)
 				reach_ns = calls[x->calls[i]].end_ns;
@@ -119,13 +136,6 @@ static void free_index(struct wt_call_index *x)
 	free(x->calls);
 	free(x->reach_ns);
 	free(x->first);
-}
-
-static int cmp_ns(const void *pa, const void *pb)
-{
-	int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-
-	return (a > b) - (a < b);
 }
 
 /* Whether operations of these processes can lie on a device. */
@@ -256,23 +266,27 @@ static int learn_launches(struct wt_host *h)
 	for (uint32_t i = h->from; i < h->to; i++)
 		if (is_of(h, i) && tl->calls[i].kind == WT_CALL_LAUNCH)
 			took_ns[n++] = tl->calls[i].end_ns - tl->calls[i].start_ns;
-	if (n) {
-		qsort(took_ns, n, sizeof(*took_ns), cmp_ns);
-		h->launch_ns = took_ns[(n - 1) / 2];
-	}
+	if (n)
+		h->launch_ns = wt_median_ns(took_ns, n);
 	free(took_ns);
 	return 0;
 }
 
 int wt_host_init(struct wt_host *h)
 {
-	if (match_ops(h) || learn_launches(h) || find_first_launches(h) ||
-	    build_index(h, &h->by_thread, 1, is_call) ||
-	    build_index(h, &h->blocking_thread, 1, is_blocking) ||
-	    build_index(h, &h->blocking, 0, is_blocking) || build_index(h, &h->syncs, 0, is_sync) ||
-	    build_index(h, &h->unmatched, 0, is_unmatched))
+	uint8_t *what;
+	int err;
+
+	if (match_ops(h) || learn_launches(h) || find_first_launches(h))
 		return -WT_E_NOMEM;
-	return 0;
+	what = say_what(h);
+	err = !what || build_index(h, &h->by_thread, 1, what, IS_CALL) ||
+	      build_index(h, &h->blocking_thread, 1, what, IS_BLOCKING) ||
+	      build_index(h, &h->blocking, 0, what, IS_BLOCKING) ||
+	      build_index(h, &h->syncs, 0, what, IS_SYNC) ||
+	      build_index(h, &h->unmatched, 0, what, IS_UNMATCHED);
+	free(what);
+	return err ? -WT_E_NOMEM : 0;
 }
 
 void wt_host_release(struct wt_host *h)

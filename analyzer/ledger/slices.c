@@ -284,7 +284,9 @@ int wt_slices_add(struct wt_slices *s, const struct wt_slice *slice)
 	return 0;
 }
 
-static const struct wt_slice *block_at(struct wt_slices_pack *p, size_t block)
+/* Not inlined: what is not packed, and asked for more often, needs none of it. */
+static __attribute__((noinline)) const struct wt_slice *block_at(struct wt_slices_pack *p,
+								 size_t block)
 {
 	struct wt_slice *rows = p->unpacked[block % 2];
 	const uint8_t *from;

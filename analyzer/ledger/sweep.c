@@ -68,17 +68,23 @@ static uint32_t share_ppm(const struct wt_timeline *tl, const struct wt_op *op)
 	const struct wt_shape *s = &tl->shapes[op->shape];
 	uint32_t sms = tl->devices[op->device].sm_count;
 	uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-	uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2], fit;
+	uint64_t blocks = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2], regs;
+	uint32_t fit;
 
-	if (!sms || !threads || !blocks || threads > SM_THREADS)
+	/* Most kernels fill any device. */
+	if (!sms || !threads || !blocks || threads > SM_THREADS ||
+	    blocks >= (uint64_t)sms * SM_BLOCKS)
 		return WHOLE_PPM;
-	fit = SM_THREADS / threads;
-	if (s->regs && SM_REGS / (s->regs * threads) < fit)
-		fit = SM_REGS / (s->regs * threads);
+	fit = SM_THREADS / (uint32_t)threads;
+	regs = s->regs * threads;
+	if (regs > SM_REGS)
+		fit = 1;
+	else if (regs && SM_REGS / (uint32_t)regs < fit)
+		fit = SM_REGS / (uint32_t)regs;
 	fit = fit > SM_BLOCKS ? SM_BLOCKS : fit ? fit : 1;
-	if (blocks >= sms * fit)
+	if (blocks >= (uint64_t)sms * fit)
 		return WHOLE_PPM;
-	return (uint32_t)(blocks * WHOLE_PPM / (sms * fit));
+	return (uint32_t)(blocks * WHOLE_PPM / ((uint64_t)sms * fit));
 }
 
 /* Whether i comes before j as owner of an instant. */
