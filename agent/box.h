@@ -17,7 +17,7 @@
 #include "own_file.h"
 #include "piece.h"
 
-#define WT_BOX_VERSION	  3
+#define WT_BOX_VERSION	  4
 #define WT_BOX_HEAD_BYTES 65536u
 #define WT_SEG_BYTES	  (2u << 20)
 #define WT_SEGS_MAX	  512u /* 1 GiB */
@@ -47,7 +47,7 @@ struct wt_buffer_meta { /* of the buffer that starts at this MiB of the mapping 
 };
 
 struct wt_box_state { /* what a State packet will say */
-	uint64_t tsc, window, device_ns;
+	uint64_t tsc, window, device_ns, steps, step_ticks;
 	uint32_t level, cupti, reason, kinds, clock, cost_ppm;
 	char holder[WT_BOX_HOLDER_MAX];
 	_Atomic uint64_t n; /* from 1; 0 = empty, or being written */

@@ -3,6 +3,8 @@
  * How far the job has come, in units that all ranks count alike: collectives enqueued on the largest communicator, and
  * steps the job marks. Windows that open at such a number open at the same place of the program on every rank, without
  * a word between them. Written by job threads inside hooks that are cold anyway; read by the control thread.
+ *
+ * Steps are timed besides, at every level, so that a report can hold those with recording against those without.
  */
 #ifndef WT_PACE_H
 #define WT_PACE_H
@@ -41,5 +43,11 @@ static inline void wt_pace_collective(uint32_t id, uint64_t seq)
 
 /* The job marked the start of a step. */
 void wt_pace_step(void);
+
+/*
+ * Steps that began and ended at `level` (as in a State) since the last call for it, and their ticks; without the one in
+ * which the level changed and the one after it. Whoever calls has noted a change: what is under way now is neither's.
+ */
+void wt_pace_take(uint32_t level, uint64_t *ret_steps, uint64_t *ret_ticks);
 
 #endif

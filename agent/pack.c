@@ -284,6 +284,8 @@ void wt_pack_state(struct wt_pack *p, const struct wt_box_state *s, Warptap__V1_
 	ret->device_ns = s->device_ns;
 	ret->window = s->window;
 	ret->cost_ppm = s->cost_ppm;
+	ret->steps = s->steps;
+	ret->step_ticks = s->step_ticks;
 	ret->clock = (Warptap__V1__DeviceClock)s->clock;
 	if (!s->holder[0])
 		return;

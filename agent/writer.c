@@ -29,6 +29,7 @@
 #include "agent/config.h"
 #include "agent/cost.h"
 #include "agent/launches.h"
+#include "agent/pace.h"
 #include "agent/pack.h"
 #include "agent/registry.h"
 #include "agent/thread.h"
@@ -55,7 +56,7 @@ static struct {
 	_Atomic uint32_t begun, ended; /* cycles */
 	atomic_flag state_lock;
 	struct wt_box_state state[STATES];
-	uint32_t n_state;
+	uint32_t n_state, level; /* level: of the newest State, as the file counts */
 	uint32_t said_state;
 	uint64_t block; /* number of the block being filled */
 	uint64_t rows;	/* in it, since the last write */
@@ -115,6 +116,8 @@ void wt_writer_note(const struct wt_state_note *note)
 		memcpy(s.holder, note->holder, strnlen(note->holder, sizeof(s.holder) - 1));
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
 		sched_yield();
+	wt_pace_take(writer.level, &s.steps, &s.step_ticks);
+	writer.level = s.level;
 	memcpy(&writer.state[writer.n_state < STATES ? writer.n_state++ : STATES - 1], &s,
 	       sizeof(s));
 	wt_box_keep_state(&s); /* a job killed before it is written */

@@ -105,6 +105,7 @@ void wt_cost_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_share(j, "share", (double)sum_ns / (double)r->recorded_ns);
 	else
 		wt_jout_null(j, "share");
+	wt_audit_json(r, j);
 	wt_jout_close(j, '}');
 }
 

@@ -178,7 +178,8 @@ uint16_t wt_builder_process(struct wt_builder *b, uint32_t input, int64_t pid)
 				 .writer_cpu_ns = -1,
 				 .cupti_ns = -1,
 				 .bytes_out = -1,
-				 .recorded_calls = -1};
+				 .recorded_calls = -1,
+				 .audit_pairs = -1};
 	int isnew;
 	size_t i = intern(b, &b->process_keys, (uint64_t[]){input, (uint64_t)pid}, b->processes.n,
 			  &isnew);

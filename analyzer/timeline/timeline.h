@@ -302,7 +302,16 @@ struct wt_process {
 	int ended; /* native: 1 = the file has its End; 0 = cut or killed */
 	/* Cost of recording, of a native trace; -1 = not known. */
 	int64_t hook_ns, writer_cpu_ns, cupti_ns, bytes_out, recorded_calls;
+	/*
+	 * Steps with recording against steps of the same job without: by how much they took longer, in millionths, with
+	 * the 95 % interval (trace/audit.c). pairs -1 = no step was marked beside a change of level; below
+	 * WT_AUDIT_PAIRS the other numbers are 0.
+	 */
+	int64_t audit_pairs, audit_steps, audit_ppm, audit_low_ppm, audit_high_ppm;
+	int64_t audit_budget_ppm; /* what recording was allowed to cost */
+	int audit_level;	  /* of the steps without: 0 off, 1 count, 2 api */
 };
+#define WT_AUDIT_PAIRS 30 /* fewer say nothing */
 struct wt_device {
 	int64_t ordinal; /* as the source numbers it */
 	uint32_t name;

@@ -43,6 +43,7 @@ void wt_trace_process(struct wt_trace *t)
 		p->bytes_out = t->cost[3];
 		p->recorded_calls = t->cost[4];
 	}
+	wt_trace_audit(t, p);
 	wt_builder_input_at(t->b, t->input)->rank = p->rank;
 	for (size_t i = 0; i < t->environment.n; i++)
 		wt_builder_environment(t->b, t->process,

@@ -442,6 +442,7 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 		 m->reason != WT_PB(STATE_REASON, EXIT);
 	int64_t ns = m->device_ns && m->device_ns < INT64_MAX / 4 ? (int64_t)m->device_ns : 0;
 
+	wt_trace_load_steps(t, m, on);
 	t->level_now = (int)(m->level < 4 ? m->level : 3);
 	if (t->level_now > t->level)
 		t->level = t->level_now;
@@ -609,6 +610,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->nccl.p);
 	free(t->counts.p);
 	free(t->window_counts.p);
+	free(t->blocks.p);
 	free(t->places.p);
 	wt_map_release(&t->stream_places);
 	free(t->windows.p);

@@ -163,6 +163,10 @@ struct wt_window {		  /* collection of device records */
 	uint8_t chosen;	 /* closed by a schedule, a command or the budget, not for another tool */
 	int exit;	 /* closed by the end of the process: the last totals are its own */
 };
+struct wt_step_block {	/* steps between two changes of level */
+	uint32_t level; /* 3 = recorded */
+	uint64_t steps, ticks;
+};
 #define WT_TROUBLES 32 /* kinds; the last stands for all that are newer */
 
 struct wt_device_row {
@@ -206,6 +210,7 @@ struct wt_trace {
 	WT_VEC(struct wt_count_row) counts;
 	WT_VEC(struct wt_count_row) window_counts;
 	WT_VEC(struct wt_window) windows;
+	WT_VEC(struct wt_step_block) blocks;
 	struct wt_clockline clock;
 	struct wt_clockline
 		foreign; /* another tool's clock of device records; `tsc` is its count */
@@ -230,6 +235,8 @@ struct wt_trace {
 	int rows_lost;	 /* host rows were */
 	uint32_t minor;	 /* Header.minor */
 	int64_t cost[5];
+	uint32_t block_level; /* of the State before */
+	int block_after_on;   /* and the one before that was of recording */
 	/* A converted trace (load_table.c): its rows until they are emitted; what its originals had lost. */
 	struct wt_builder *converted;
 	struct wt_input original;
@@ -254,6 +261,9 @@ void wt_trace_load_collectives(struct wt_trace *t, const Warptap__V1__Collective
 void wt_trace_load_troubles(struct wt_trace *t, const Warptap__V1__Troubles *m);
 void wt_trace_note_troubles(struct wt_trace *t);
 void wt_trace_load_overheads(struct wt_trace *t, const Warptap__V1__Overheads *m);
+/* audit.c: what a State says of steps; the members audit_* of a process */
+void wt_trace_load_steps(struct wt_trace *t, const Warptap__V1__State *m, int on);
+void wt_trace_audit(struct wt_trace *t, struct wt_process *p);
 /* overheads.c */
 void wt_trace_emit_overheads(struct wt_trace *t);
 /* load_marks.c */

@@ -126,7 +126,7 @@ static void test_own_recording(void **state)
 	has(&json, "\"uuid\":\"ab010000000000000000000000000000\"");
 	/* 1000 ns of 100000. */
 	has(&json, "\"hook_ns\":500,\"writer_cpu_ns\":300,\"cupti_ns\":200,");
-	has(&json, "\"share\":0.010000000}");
+	has(&json, "\"share\":0.010000000,\"audit\":[]}");
 	has(&json, "\"environment\":{\"torch\":\"2.9\"}");
 	has(&json, "said by the reader");
 	has(&json, "no kernel was recognised as communication");
