@@ -6,7 +6,7 @@
 # with a folder for each volume, steady on the simulated device as the job, a window asked for from the other container.
 set -eu
 B=$(realpath "${BUILD:-build}"); here=$(realpath "$(dirname "$0")")
-why=$(scripts/setup deploy 2>&1) || { echo "$why"; echo "skip-ok: no schema of Kubernetes (scripts/setup deploy)"; exit 77; }
+why=$(scripts/setup deploy 2>&1) || { echo "$why"; echo "skip: no schema of Kubernetes (scripts/setup deploy)"; exit 77; }
 T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
 unset LD_PRELOAD LD_LIBRARY_PATH WARPTAP_DIR WARPTAP_LEVEL || :
 die() { echo "FAIL: $*"; cat "$T/log" 2>/dev/null; exit 1; }

@@ -7,7 +7,7 @@
 set -eu
 B=$(realpath "${BUILD:-build}")
 [ "$(id -u)" = 0 ] || { echo "skip-ok: Slurm's node runs as root"; exit 77; }
-why=$(scripts/setup deploy 2>&1) || { echo "$why"; echo "skip-ok: Slurm cannot be fetched (scripts/setup deploy)"; exit 77; }
+why=$(scripts/setup deploy 2>&1) || { echo "$why"; echo "skip: Slurm cannot be fetched (scripts/setup deploy)"; exit 77; }
 R=$(realpath build/slurm-root); L=$R/usr/lib/x86_64-linux-gnu
 T=$(mktemp -d); chmod 755 "$T"; jobs_=
 cleanup() { for p in $jobs_; do kill "$p" 2>/dev/null || :; done; wait; rm -rf "$T"; }

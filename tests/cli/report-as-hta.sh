@@ -9,7 +9,7 @@ traces=../shared/traces/kineto
 [ -d "$traces" ] || { echo "skip-ok: no $traces here"; exit 77; }
 if ! why=$(scripts/setup hta 2>&1); then
 	echo "$why" >&2
-	echo "skip-ok: HolisticTraceAnalysis cannot be installed here (scripts/setup hta)"
+	echo "skip: HolisticTraceAnalysis cannot be installed here (scripts/setup hta)"
 	exit 77
 fi
 tmp=$(mktemp -d) && trap 'rm -rf "$tmp"' EXIT

@@ -7,7 +7,7 @@ set -eu
 BUILD=${BUILD:-build}
 if ! why=$(scripts/setup xplane 2>&1); then
 	echo "$why"
-	echo "skip-ok: XProf cannot be installed here (scripts/setup xplane)"
+	echo "skip: XProf cannot be installed here (scripts/setup xplane)"
 	exit 77
 fi
 python=build/xplane-venv/bin/python

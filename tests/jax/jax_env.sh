@@ -6,7 +6,7 @@ python=build/jax-venv/bin/python
 jobs=tests/jax
 if ! why=$(scripts/setup jax 2>&1); then
 	echo "$why"
-	echo "skip-ok: JAX cannot be installed here (scripts/setup jax)"
+	echo "skip: JAX cannot be installed here (scripts/setup jax)"
 	exit 77
 fi
 tmp=$(mktemp -d)

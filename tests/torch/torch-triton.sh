@@ -6,7 +6,7 @@
 . tests/torch/torch_env.sh
 if ! why=$(scripts/setup triton 2>&1); then
 	echo "$why"
-	echo "skip-ok: Triton cannot be installed here (scripts/setup triton)"
+	echo "skip: Triton cannot be installed here (scripts/setup triton)"
 	exit 77
 fi
 export PYTHONPATH=$PWD/build/torch-triton TORCHINDUCTOR_CACHE_DIR=$tmp/inductor TRITON_CACHE_DIR=$tmp/triton

@@ -7,7 +7,7 @@ python=build/torch-wheels-venv/bin/python
 . tests/torch/torch_env.sh
 if ! why=$(scripts/setup torch-wheels 2>&1); then
 	echo "$why"
-	echo "skip-ok: PyTorch with NVIDIA's wheels cannot be installed here (scripts/setup torch-wheels)"
+	echo "skip: PyTorch with NVIDIA's wheels cannot be installed here (scripts/setup torch-wheels)"
 	exit 77
 fi
 python=build/torch-wheels-venv/bin/python

@@ -6,7 +6,7 @@ python=build/torch-venv/bin/python
 jobs=tests/torch
 if ! why=$(scripts/setup torch 2>&1); then
 	echo "$why"
-	echo "skip-ok: PyTorch cannot be installed here (scripts/setup torch)"
+	echo "skip: PyTorch cannot be installed here (scripts/setup torch)"
 	exit 77
 fi
 tmp=$(mktemp -d)

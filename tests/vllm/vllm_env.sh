@@ -6,7 +6,7 @@ build=$(realpath "${BUILD:-build}")
 python=build/vllm-venv/bin/python
 if ! why=$(scripts/setup vllm 2>&1); then
 	echo "$why"
-	echo "skip-ok: vLLM cannot be installed here (scripts/setup vllm)"
+	echo "skip: vLLM cannot be installed here (scripts/setup vllm)"
 	exit 77
 fi
 tmp=$(mktemp -d)
