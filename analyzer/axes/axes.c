@@ -31,7 +31,7 @@ const char *const wt_batch_source_names[] = {
 	[WT_BATCH_GEOMETRY] = "geometry",
 	[WT_BATCH_ORDER] = "order",
 };
-const struct wt_batch wt_batch_unknown = {-1, -1, -1, -1, -1, -1, 0, WT_BATCH_NONE, 0};
+const struct wt_batch wt_batch_unknown = {-1, -1, -1, -1, -1, -1, 0, WT_BATCH_NONE, 0, -1, -1, -1};
 
 /* Words in names of kernels that only optimizers launch; norms and copies share the family. */
 static int is_anchor(const char *name)

@@ -61,6 +61,9 @@ struct wt_batch {
 	int64_t generation_requests, generation_tokens;
 	uint32_t layers; /* kernels that wrote to the cache; 0 = none seen */
 	uint8_t source, grade;
+	/* Over its requests, where the engine's annotation sums them: tokens to attend to, squares of the new ones, new
+	 * ones times those to attend to. */
+	int64_t kv_tokens, squares, pairs;
 };
 extern const struct wt_batch wt_batch_unknown;
 

@@ -2,15 +2,18 @@
 /*
  * What an engine's annotation says about an iteration. vLLM:
  * execute_context_<requests>(<tokens>)_generation_<requests>(<tokens>), where tokens may be followed by more, or be
- * sums: (sq<new>sk<cached>...). SGLang: step[EXTEND bs=<requests> toks=<tokens>], step[DECODE bs=<requests>].
+ * sums over requests: (sq<new>sk<all>sqsq<new squared>sqsk<new times all>). SGLang: step[EXTEND bs=<requests>
+ * toks=<tokens>], step[DECODE bs=<requests>].
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "axes/axes_impl.h"
 
-/* The number behind `word`, -1 = not there. */
-static int64_t number_after(const char *name, const char *word)
+#define MOST_SUM (INT64_C(1) << 53)
+
+/* The number behind `word`, -1 = not there, or more than `most`. */
+static int64_t number_up_to(const char *name, const char *word, int64_t most)
 {
 	const char *at = strstr(name, word);
 	char *end;
@@ -20,7 +23,12 @@ static int64_t number_after(const char *name, const char *word)
 		return -1;
 	at += strlen(word);
 	n = strtoll(at, &end, 10);
-	return end == at || n < 0 || n > INT32_MAX ? -1 : n;
+	return end == at || n < 0 || n > most ? -1 : n;
+}
+
+static int64_t number_after(const char *name, const char *word)
+{
+	return number_up_to(name, word, INT32_MAX);
 }
 
 /* "context_2(8192)", "context_9(sq8155sk8430...)": requests and new tokens. */
@@ -59,6 +67,19 @@ static int64_t sum(int64_t x, int64_t y)
 	return x < 0 || y < 0 ? -1 : x + y;
 }
 
+/* What the requests of a part attend to, added. */
+static void add_sums(const char *name, const char *word, struct wt_batch *b)
+{
+	const char *at = strstr(name, word);
+
+	at = at ? strchr(at, '(') : NULL;
+	if (!at || strncmp(at, "(sq", 3))
+		at = "";
+	b->kv_tokens = sum(b->kv_tokens, number_up_to(at, "sk", MOST_SUM));
+	b->squares = sum(b->squares, number_up_to(at, "sqsq", MOST_SUM));
+	b->pairs = sum(b->pairs, number_up_to(at, "sqsk", MOST_SUM));
+}
+
 int wt_batch_of_name(const char *name, struct wt_batch *ret)
 {
 	*ret = wt_batch_unknown;
@@ -69,6 +90,9 @@ int wt_batch_of_name(const char *name, struct wt_batch *ret)
 		part(name, "generation_", &ret->generation_requests, &ret->generation_tokens);
 		ret->tokens = sum(ret->context_tokens, ret->generation_tokens);
 		ret->requests = sum(ret->context_requests, ret->generation_requests);
+		ret->kv_tokens = ret->squares = ret->pairs = 0;
+		add_sums(name, "context_", ret);
+		add_sums(name, "generation_", ret);
 	}
 	if (ret->requests < 0)
 		return 0;

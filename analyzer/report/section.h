@@ -55,4 +55,14 @@ void wt_text_seat(const struct wt_report *r, struct wt_strbuf *out, uint32_t sea
 /* The grade of most of a leaf's seconds on a device, 0 if it has none. */
 int wt_leaf_grade(const struct wt_ledger_device *d, enum wt_leaf leaf);
 
+/* attention.c: of a serving engine's iterations, steps [from, to); 0: not known. */
+struct wt_attention {
+	int64_t iterations, kernel_ns;
+	double flops, bytes; /* bytes 0: the format is not known */
+	enum wt_dtype dtype;
+};
+int wt_attention_of(const struct wt_report *r, size_t from, size_t to, struct wt_attention *ret);
+void wt_attention_json(const struct wt_report *r, size_t from, size_t to, struct wt_jout *j);
+void wt_attention_text(const struct wt_report *r, size_t from, size_t to, struct wt_strbuf *out);
+
 #endif

@@ -216,6 +216,7 @@ void wt_requests_json(const struct wt_report *r, struct wt_jout *j)
 		samples_json(j, "tpot_ns", &v.next);
 		samples_json(j, "tpot_in_decode_ns", &v.decode_next);
 		samples_json(j, "tpot_beside_prompts_ns", &v.mixed_next);
+		wt_attention_json(r, from, to, j);
 		wt_jout_close(j, '}');
 		release(&v);
 	}
@@ -269,6 +270,7 @@ static void device_text(const struct wt_report *r, size_t from, size_t to, struc
 		samples_text(out, "  in iterations that only generate", &v.decode_next);
 		samples_text(out, "  beside prompts", &v.mixed_next);
 	}
+	wt_attention_text(r, from, to, out);
 	release(&v);
 }
 

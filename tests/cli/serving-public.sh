@@ -14,6 +14,9 @@ for id in k045 k048 k050; do
 	zcat "$traces/kineto/$id.json.gz" | sed -E 's/"(execute_[0-9]+_context_|step\[)[^"]*"/"some range"/g' | gzip -1 >"$tmp/$id-bare.json.gz"
 	"$bin" report --json "$tmp/$id-bare.json.gz" >"$tmp/$id-bare.json"
 done
+# One whose model is known: Qwen3-8B.
+"$bin" report --json --model layers=36,hidden=4096,heads=32,kv_heads=8,head_dim=128,ffn=12288,gated=1,vocab=151936,seq=40960,dtype=bf16 \
+	"$traces/kineto/k045.json.gz" >"$tmp/qwen.json"
 python3 - "$tmp" <<'P'
 import json, re, sys
 def steps(name):
@@ -37,5 +40,12 @@ for name, layers in (("k045", 36), ("k048", 24), ("k050", 24)):
     assert bare["iteration"]["layers"] == layers
     if not c:
         assert bare["iteration"]["generation_requests"] == g
+# Attention: 32 requests generate with 32,785 tokens in the cache, 147,456 bytes of keys and values each.
+r = json.load(open(sys.argv[1] + "/qwen.json"))
+a = r["requests"][0]["attention"]
+assert a["flops"] == (2 * 32785 - 32) * 36 * 32 * 256 and a["evidence"] == "modelled", a
+assert a["bytes"] == 32785 * 147456 + 32 * 36 * 32 * 256 * 2 and a["iterations"] == 1, a
+assert a["kernel_ns"] == sum(k["sum_ns"] for k in r["kernels"] if k["role"] == "attention"), a
+assert all(json.load(open(f"{sys.argv[1]}/{n}.json"))["requests"][0]["attention"] is None for n in ("k045", "k048"))
 print("geometry equals annotation in %d of 3" % exact)
 P

@@ -789,17 +789,20 @@ static void test_annotations(void **state)
 		const char *name;
 		struct wt_batch want;
 	} rows[] = {
-		{"execute_context_2(8192)_generation_3(3)", {8195, 5, 2, 8192, 3, 3, 0, 1, 2}},
-		{"execute_context_1(888_788544)_generation_0(0)", {888, 1, 1, 888, 0, 0, 0, 1, 2}},
+		{"execute_context_2(8192)_generation_3(3)",
+		 {8195, 5, 2, 8192, 3, 3, 0, 1, 2, -1, -1, -1}},
+		{"execute_context_1(888_788544)_generation_0(0)",
+		 {888, 1, 1, 888, 0, 0, 0, 1, 2, -1, -1, -1}},
 		{"execute_41_context_1(sq40sk40sqsq9sqsk9)_generation_1(sq1sk7sqsq1sqsk7)",
-		 {41, 2, 1, 40, 1, 1, 0, 1, 2}},
-		{"step[EXTEND bs=15 toks=15360]", {15360, 15, 15, 15360, 0, 0, 0, 1, 2}},
-		{"step[DECODE bs=32]", {32, 32, 0, 0, 32, 32, 0, 1, 2}},
-		{"step[MIXED bs=4 toks=100]", {100, 4, -1, -1, -1, -1, 0, 1, 2}},
+		 {41, 2, 1, 40, 1, 1, 0, 1, 2, 47, 10, 16}},
+		{"step[EXTEND bs=15 toks=15360]",
+		 {15360, 15, 15, 15360, 0, 0, 0, 1, 2, -1, -1, -1}},
+		{"step[DECODE bs=32]", {32, 32, 0, 0, 32, 32, 0, 1, 2, -1, -1, -1}},
+		{"step[MIXED bs=4 toks=100]", {100, 4, -1, -1, -1, -1, 0, 1, 2, -1, -1, -1}},
 		{"execute_context_99999999999999999999(1)_generation_1(1)",
-		 {2, -1, -1, 1, 1, 1, 0, 0, 0}},
-		{"ProfilerStep#3", {-1, -1, -1, -1, -1, -1, 0, 0, 0}},
-		{"context_(", {-1, -1, -1, -1, -1, -1, 0, 0, 0}},
+		 {2, -1, -1, 1, 1, 1, 0, 0, 0, -1, -1, -1}},
+		{"ProfilerStep#3", {-1, -1, -1, -1, -1, -1, 0, 0, 0, -1, -1, -1}},
+		{"context_(", {-1, -1, -1, -1, -1, -1, 0, 0, 0, -1, -1, -1}},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -812,7 +815,30 @@ static void test_annotations(void **state)
 		assert_int_equal(b.context_tokens, want.context_tokens);
 		assert_int_equal(b.generation_requests, want.generation_requests);
 		assert_int_equal(b.generation_tokens, want.generation_tokens);
+		assert_int_equal(b.kv_tokens, want.kv_tokens);
+		assert_int_equal(b.squares, want.squares);
+		assert_int_equal(b.pairs, want.pairs);
 	}
+}
+
+static void test_attended(void **state)
+{
+	struct wt_batch b;
+
+	(void)state;
+	assert_true(wt_batch_of_name("execute_8192_context_9(sq8155sk8430sqsq7475785sqsk7671310)_"
+				     "generation_37(sq37sk34489sqsq37sqsk34489)",
+				     &b));
+	assert_int_equal(b.kv_tokens, 8430 + 34489);
+	assert_int_equal(b.squares, 7475785 + 37);
+	assert_int_equal(b.pairs, 7671310 + 34489);
+	/* Without the sums of one part, or without any, nothing is known of the whole. */
+	assert_true(wt_batch_of_name("execute_9_context_1(8)_generation_1(sq1sk7sqsq1sqsk7)", &b));
+	assert_int_equal(b.kv_tokens, -1);
+	assert_true(wt_batch_of_name("execute_context_1(888_788544)_generation_0(0)", &b));
+	assert_int_equal(b.pairs, -1);
+	assert_true(wt_batch_of_name("step[DECODE bs=32]", &b));
+	assert_int_equal(b.squares, -1);
 }
 
 int main(void)
@@ -838,6 +864,7 @@ int main(void)
 		cmocka_unit_test(test_iterations_in_parts),
 		cmocka_unit_test(test_no_iterations),
 		cmocka_unit_test(test_annotations),
+		cmocka_unit_test(test_attended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
