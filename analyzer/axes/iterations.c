@@ -8,7 +8,7 @@
  * Grids say how many tokens and requests it had; how many of its requests were prompts follows from both and from what
  * ran before: with as many tokens as requests all generate; else those that ran in the iteration before go on and
  * generate, unless the grid of a kernel says how many are new. Grades: 2 by geometry, 1 where only order and names
- * speak.
+ * speak, and where grids are those of graphs for parts of the pass: these are made for a rounded number of tokens.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +271,7 @@ struct signs {
 	uint64_t told; /* bytes of the least copy to the host behind the last layer, TOLD = none */
 	size_t requests_rule, writes, graph_layers, layers, graphs;
 	int32_t graph_call;
+	int behind_layer, pieces; /* graphs lie behind a write to the cache; between such writes */
 	unsigned seen;
 };
 
@@ -294,11 +295,13 @@ static void read_row(struct engine *e, size_t row, struct signs *s)
 	int in_graph = tl->calls[op->call].kind == WT_CALL_GRAPH_LAUNCH;
 
 	s->seen |= tells;
+	s->behind_layer |= in_graph && s->layers;
 	if (to_host(e, row) && s->layers && op->bytes && op->bytes < s->told)
 		s->told = op->bytes;
 	if (tells & LAYER) {
 		s->told = TOLD;
 		s->layers++;
+		s->pieces |= s->behind_layer && !in_graph;
 		s->graph_layers += in_graph;
 		s->graphs += in_graph && op->call != s->graph_call;
 		s->graph_call = in_graph ? op->call : -1;
@@ -494,6 +497,8 @@ static int classify(struct engine *e)
 		st.running = it->batch.requests;
 		st.tokens = it->batch.tokens;
 		set_phases(e->a, e->l, it);
+		if (s[i].pieces && it->batch.context_tokens > 0)
+			it->batch.grade = 1;
 	}
 	free(s);
 	return 0;

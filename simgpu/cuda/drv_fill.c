@@ -6,15 +6,18 @@
  * more than MOST bytes is left out, since it would touch them all.
  *
  * PyTorch's gather of 8-byte elements, with which vLLM picks the tokens it sampled, gives zeroes: token id 0 each time,
- * where it would be whatever the memory held before. Its parameters are the count and a closure that holds, among much
- * else, where the indices, the output and the source are.
+ * where it would be whatever the memory held before. Its parameters are the count and a closure: a calculator of
+ * offsets for up to 25 dimensions, of which only those in use are written, the rest is what lay on the stack; behind it
+ * where the indices, the output and the source are, each with its numbers.
  */
 #include "simgpu/cuda/drv.h"
 
 #include <string.h>
 
-#define MOST	      (16u << 20)
-#define CLOSURE_WORDS 128
+#define MOST (16u << 20)
+/* Words of a gather's closure: the calculator's are before them. */
+#define CLOSURE_FIRST 76
+#define CLOSURE_END   83
 
 /* The size of an element by the mangled name of its type; 0 = not filled. */
 static uint32_t element_of(const char *name)
@@ -46,13 +49,13 @@ static bool is_gather(const char *name)
 	       strstr(name, "_scatter_gather_internal_kernelILb0ENS0_10OpaqueTypeILi8E");
 }
 
-/* The second of the three device addresses in a gather's closure; 0 = they are not three. */
+/* The second of the three device addresses behind the calculator of a gather; 0 = they are not three. */
 static uint64_t gathered_to(const void *closure)
 {
 	uint64_t word, found[3];
 	size_t n = 0;
 
-	for (size_t i = 0; i < CLOSURE_WORDS && n < 3; i++) {
+	for (size_t i = CLOSURE_FIRST; i < CLOSURE_END && n < 3; i++) {
 		struct sim_span s;
 
 		memcpy(&word, (const char *)closure + i * sizeof(word), sizeof(word));

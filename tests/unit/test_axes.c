@@ -757,6 +757,38 @@ static void test_iterations_in_parts(void **state)
 	close_scene(&s);
 }
 
+/* Graphs for what is between attention are made for a rounded number of tokens, which is what grids then say. */
+static void test_iterations_in_pieces(void **state)
+{
+	struct scene s;
+
+	open_scene(&s);
+	for (int n = 0; n < 3;
+	     n++) { /* in pieces; without graphs; in pieces, but as many tokens as requests */
+		unsigned requests = n == 2 ? 4 : 1;
+
+		for (int i = 0; n == 0 && i < 3; i++)
+			kernel(&s, 1, "_apply_write_kernel", 1);
+		for (int i = 0; i < 2; i++) {
+			if (n != 1)
+				replay(&s, "ab");
+			kernel(&s, 1, KV, n == 2 ? 4 : 16);
+		}
+		kernel(&s, 1, "_gumbel_sample_kernel", requests);
+		kernel(&s, 1, "_post_update_kernel", requests);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 3);
+	iteration_is(&s, 0, WT_PHASE_PREFILL, 1, 16, 0);
+	assert_int_equal(s.a->steps[0].batch.grade, 1);
+	assert_int_equal(s.a->steps[1].batch.grade, 2);
+	iteration_is(&s, 2, WT_PHASE_DECODE, 0, 0, 4);
+	assert_int_equal(s.a->steps[2].batch.grade, 2);
+	assert_int_equal(s.a->phases[WT_PHASE_PREFILL].grades_ns[1],
+			 0); /* that it is one is known */
+	close_scene(&s);
+}
+
 /* What samples once a layer chooses experts; a job that trains serves nothing. */
 static void test_no_iterations(void **state)
 {
@@ -862,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_iterations),
 		cmocka_unit_test(test_iterations_by_history),
 		cmocka_unit_test(test_iterations_in_parts),
+		cmocka_unit_test(test_iterations_in_pieces),
 		cmocka_unit_test(test_no_iterations),
 		cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_attended),
