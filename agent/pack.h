@@ -231,6 +231,9 @@ void wt_pack_collectives(struct wt_pack *p);
 /* For recovery: the row is in the trace, what says that it was a collective may not be. */
 int wt_pack_is_collective(const struct wt_pack *p, const struct wt_rec *r);
 void wt_pack_collective(struct wt_pack *p, const struct wt_chunk *c, uint32_t i);
+/* Likewise marks and NCCL's events, in rows from..to - 1; is_said tells which of them the trace has. */
+void wt_pack_events(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to,
+		    int (*is_said)(const void *arg, uint64_t ring, uint64_t seq), const void *arg);
 uint64_t wt_stream_key(const struct wt_stream *s,
 		       uint64_t ring); /* its key in the table of streams */
 void wt_ops_open(struct wt_pack *p);

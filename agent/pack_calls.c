@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/marks.h"
 #include "agent/pack.h"
 #include "agent/registry.h"
 
@@ -438,6 +439,40 @@ void wt_pack_collective(struct wt_pack *p, const struct wt_chunk *c, uint32_t i)
 	add_collective(p, t, wt_table_id(&p->threads, c->ring, t, sizeof(t->ring)), r,
 		       c->first_seq + i, (uint32_t)object_of(p, r, rule),
 		       rule & RULE_STREAM ? stream_of(p, r, t->ring) : 0);
+}
+
+void wt_pack_events(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to,
+		    int (*is_said)(const void *arg, uint64_t ring, uint64_t seq), const void *arg)
+{
+	struct wt_thread *t = wt_thread_of(p, c->ring, c->tid, c->pthread);
+	uint32_t thread;
+	int lacks = 0; /* the mark at hand: the rest of its name has no row of its own */
+
+	if (!t || p->stopped)
+		return;
+	wt_pack_begin(p);
+	thread = wt_table_id(&p->threads, c->ring, t, sizeof(t->ring));
+	wt_table_use(&p->threads, thread, p->segment);
+	for (uint32_t i = from; i < to && i < WT_CHUNK_RECS; i++) {
+		const struct wt_rec *r = &c->rec[i];
+		uint32_t kind = r->op <= p->op_count ? p->op_kind[r->op] : KIND(NONE);
+		uint64_t seq = c->first_seq + i;
+
+		if (kind == KIND(MARK)) {
+			if (wt_mark_what(r) != WT_MARK_MORE)
+				lacks = !is_said(arg, c->ring, seq);
+			if (lacks)
+				wt_pack_mark_add(p, r, seq);
+		} else if (kind == KIND(NCCL_EVENT) && !is_said(arg, c->ring, seq)) {
+			wt_pack_nccl_add(p, r, seq);
+		}
+	}
+	wt_pack_mark_end(p);
+	if (!p->n_mark && !p->n_nccl)
+		return;
+	wt_pack_say(p);
+	wt_pack_mark_emit(p, thread, t->ring);
+	wt_pack_nccl_emit(p, thread, t->ring);
 }
 
 void wt_pack_calls(struct wt_pack *p, const struct wt_chunk *c, uint32_t from, uint32_t to)

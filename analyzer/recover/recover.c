@@ -228,18 +228,25 @@ static void put_states(struct job *j)
 	}
 }
 
-/* Rows are said before what says which of them were collectives: the job may have died between. */
-static void put_collectives(struct job *j, const struct wt_chunk *c, uint64_t from, uint64_t to)
+static int is_said(const void *arg, uint64_t ring, uint64_t seq)
 {
 	uint32_t at;
 
+	return wt_map_get(&((const struct job *)arg)->scan.said, wt_scan_call(ring, seq), &at);
+}
+
+/* Rows are said before what tells collectives, marks and NCCL's events among them: the job may have died between. */
+static void put_details(struct job *j, const struct wt_chunk *c, uint64_t from, uint64_t to)
+{
 	for (uint64_t seq = from; seq < to; seq++) {
 		uint32_t i = (uint32_t)(seq - c->first_seq);
 
-		if (wt_pack_is_collective(&j->pack, &c->rec[i]) &&
-		    !wt_map_get(&j->scan.collectives, wt_scan_call(c->ring, seq), &at))
+		if (wt_pack_is_collective(&j->pack, &c->rec[i]) && !is_said(j, c->ring, seq))
 			wt_pack_collective(&j->pack, c, i);
 	}
+	if (from < to)
+		wt_pack_events(&j->pack, c, (uint32_t)(from - c->first_seq),
+			       (uint32_t)(to - c->first_seq), is_said, j);
 }
 
 static void put_rows(struct job *j)
@@ -266,7 +273,7 @@ static void put_rows(struct job *j)
 		for (uint64_t had = from; had < end; had = to) {
 			int lacks = wt_scan_lacks(&j->scan, ring, &from, &to, end);
 
-			put_collectives(j, c, had, lacks ? from : end);
+			put_details(j, c, had, lacks ? from : end);
 			if (!lacks)
 				break;
 			wt_pack_calls(p, c, (uint32_t)(from - c->first_seq),

@@ -121,7 +121,19 @@ static int collectives(struct wt_scan *s, const Warptap__V1__Collectives *m)
 
 	for (size_t i = 0; i < m->n_ring; i++) {
 		seq = AT(m, call_seq, i);
-		if (wt_map_put(&s->collectives, wt_scan_call(m->ring[i], seq), 1))
+		if (wt_map_put(&s->said, wt_scan_call(m->ring[i], seq), 1))
+			return -WT_E_NOMEM;
+	}
+	return 0;
+}
+
+static int numbered(struct wt_scan *s, uint64_t ring, const uint64_t *seq_d, size_t n)
+{
+	uint64_t seq = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		seq += seq_d[i];
+		if (wt_map_put(&s->said, wt_scan_call(ring, seq), 1))
 			return -WT_E_NOMEM;
 	}
 	return 0;
@@ -396,6 +408,13 @@ static int take(struct wt_scan *s, Warptap__V1__Packet *p, int *ret_error)
 	case BODY(COLLECTIVES):
 		*ret_error = collectives(s, p->collectives);
 		break;
+	case BODY(MARKS):
+		*ret_error =
+			numbered(s, p->marks->ring, p->marks->call_seq_d, p->marks->n_call_seq_d);
+		break;
+	case BODY(NCCL):
+		*ret_error = numbered(s, p->nccl->ring, p->nccl->call_seq_d, p->nccl->n_call_seq_d);
+		break;
 	case BODY(STATE):
 		*ret_error = state(s, p->state);
 		break;
@@ -572,8 +591,8 @@ int wt_scan_lacks(const struct wt_scan *s, uint64_t ring, uint64_t *from, uint64
 
 void wt_scan_release(struct wt_scan *s)
 {
-	struct wt_map *maps[] = {&s->text_index,   &s->collectives, &s->stream_index,
-				 &s->thread_index, &s->ring_index,  &s->exec_index};
+	struct wt_map *maps[] = {&s->text_index,   &s->said,	   &s->stream_index,
+				 &s->thread_index, &s->ring_index, &s->exec_index};
 
 	keep(&s->header, NULL);
 	keep(&s->counts, NULL);

@@ -48,7 +48,7 @@ struct wt_scan {
 	uint64_t string_max, function_max, shape_max, gemm_max, comm_max, event_max;
 	struct wt_map text_index; /* string id -> texts */
 	WT_VEC(char *) texts;
-	struct wt_map collectives; /* wt_scan_call() of their rows */
+	struct wt_map said; /* wt_scan_call() of the rows of collectives, marks, NCCL's events */
 	struct wt_map stream_index, thread_index, ring_index, exec_index; /* ring -> threads */
 	WT_VEC(struct wt_scan_stream) streams;
 	WT_VEC(struct wt_scan_thread) threads;

@@ -77,6 +77,15 @@ for comm in {m.get("comm") for m in colls}:
     assert comm, "a collective on a communicator that is not known"
     seqs = sorted(s for m in colls if m["comm"] == comm for s in m["seq"])
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs))), "collectives missing or twice"
+# Each row of a mark has what it says (the names here fit one row), once.
+marked = []
+for p in t.packets:
+    if p.get("body") == "marks":
+        seq = 0
+        for d in p["marks"]["call_seq_d"]:
+            seq += d
+            marked.append((p["marks"]["ring"], seq))
+assert sorted(marked) == sorted((c["ring"], c["seq"]) for c in t.calls if c["kind"] == 18), "marks are missing, or twice"
 received = t.counts.get((20, 5), 0)
 assert received == len(t.kernels), ("kernel records", received, len(t.kernels))
 seen = collections.Counter((k["device"], k["correlation"], k["start"], k["stream"]) for k in t.kernels if not k["graph"])
