@@ -13,6 +13,8 @@ tar=$(make -s --no-print-directory O="$T/o" dist 2>"$T/log" | tail -n 1)
 [ -s "$tar" ] || die "make dist"
 mkdir "$T/src"; tar -xzf "$tar" -C "$T/src"; src=$(echo "$T"/src/*)
 (cd "$src" && find . -type f | sort) >"$T/before"
+# Headers that scripts/setup fetched are no part of it.
+[ ! -d build/cuda ] || { mkdir -p "$src/build" && ln -s "$PWD/build/cuda" "$src/build/cuda"; }
 make -C "$src" --no-print-directory -j2 all examples >"$T/log" 2>&1 || die "make in the archive"
 (cd "$src" && find . -path ./build -prune -o -type f -print | sort) | diff "$T/before" - >"$T/log" || die "written beside build"
 make -C "$src" --no-print-directory install prefix="$T/wt" >"$T/log" 2>&1 || die "make install in the archive"

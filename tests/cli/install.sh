@@ -82,5 +82,7 @@ tar=$(make -s --no-print-directory O="$T/o" dist 2>"$T/log" | tail -n 1)
 mkdir "$T/src"; tar -xzf "$tar" -C "$T/src"
 src=$(echo "$T"/src/*); [ "${src##*/}" = "$(basename "$tar" .tar.gz)" ] || die "the archive's folder: $src"
 diff <(git ls-files | sort) <(cd "$src" && find . ! -type d -printf '%P\n' | sort) || die "the archive is not the tree"
+# Headers that scripts/setup fetched are no part of it.
+[ ! -d build/cuda ] || { mkdir -p "$src/build" && ln -s "$top/build/cuda" "$src/build/cuda"; }
 make -C "$src" -n all >"$T/log" 2>&1 || die "make in the archive"
 echo ok
