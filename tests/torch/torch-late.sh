@@ -21,7 +21,7 @@ for name in small large; do
 		      (sys.argv[2], inside / 1e6, d["compute_ns"] / 1e6, late / 1e6,
 		       max((v, k) for k, v in leaves.items() if k != "E5")[1]))
 		if sys.argv[2] == "small":
-		    sys.exit(not (late > inside / 2 and late > 2 * d["compute_ns"]))
+		    sys.exit(not (late > inside / 2 and late > d["compute_ns"]))
 		sys.exit(not (d["compute_ns"] > inside / 2 and d["compute_ns"] > late))
 	EOF
 done
