@@ -13,7 +13,7 @@ for name in small large; do
 	python3 - "$tmp/$name.json" $name <<-'EOF'
 		import json, sys
 
-		# Of whole steps: what the process does before the first, loading modules, takes as long as the disk does.
+		# Of whole steps: loading modules before the first takes as long as the disk does.
 		steps = [s["leaves_ns"] for s in json.load(open(sys.argv[1]))["steps"] if not s["partial"]]
 		late, compute, inside = (sum(v for s in steps for k, v in s.items() if k.startswith(which))
 		                         for which in (("D8", "D9"), "A", ""))
