@@ -26,7 +26,8 @@ for p in t.packets:
 for p in t.packets:
     if p["body"] == "calls":
         m = p["calls"]
-        for f, s in zip(m["object"], m["shape"]):
+        col = t.rows(m, len(m["start"]))  # calls written before the first launch have no column of objects
+        for f, s in zip(col("object"), col("shape")):
             if s:  # a launch
                 launched[functions[f] + (shapes[s],)] += 1
 modules = {f[1] for f in launched}

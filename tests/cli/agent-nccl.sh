@@ -26,8 +26,9 @@ def load(path):
             for i, c in enumerate(m["id"]):
                 comms[c] = (bytes(m["key"][i]), m.get("rank", [0] * 99)[i], m["nranks"][i])
         if p.get("body") == "collectives":
-            numbers[m["comm"]] += [s for s, op in zip(m["seq"], m["op"]) if op not in (6, 7)]
-            assert all(s == 0 for s, op in zip(m["seq"], m["op"]) if op in (6, 7)), "point-to-point takes no number"
+            col = t.rows(m, len(m["op"]))
+            numbers[m["comm"]] += [s for s, op in zip(col("seq"), m["op"]) if op not in (6, 7)]
+            assert all(s == 0 for s, op in zip(col("seq"), m["op"]) if op in (6, 7)), "point-to-point takes no number"
     for c, n in numbers.items():
         assert sorted(n) == list(range(1, len(n) + 1)), (c, n)  # threads may take turns on one communicator
     return t, comms, numbers

@@ -88,7 +88,8 @@ for path in sys.argv[2:]:
     for p in t.packets:
         if p.get("body") == "collectives":
             m = p["collectives"]
-            numbers += [(tsc[r, q], n) for r, q, n in zip(m["ring"], m.get("call_seq") or [0] * len(m["seq"]), m["seq"]) if (r, q) in tsc]
+            col = t.rows(m, len(m["ring"]))
+            numbers += [(tsc[r, q], n) for r, q, n in zip(m["ring"], col("call_seq"), col("seq")) if (r, q) in tsc]
     on, seen = None, 0
     for s in t.states:
         if s.get("level") == 3 and s.get("cupti") == 2:
