@@ -337,6 +337,14 @@ SIM_API int cublasLtCreate(void **ret)
 	return LT_OK;
 }
 
+SIM_API int cublasLtDestroy(void *handle)
+{
+	if (!handle)
+		return LT_NOT_INITIALIZED;
+	sim_lib_synchronize();
+	return LT_OK;
+}
+
 SIM_API size_t cublasLtGetVersion(void)
 {
 	return LT_VERSION;

@@ -45,6 +45,7 @@ SIM_API int cufftDestroy(int p)
 
 	if (!plan)
 		return INVALID_PLAN;
+	sim_lib_synchronize(); /* see sim_lib_handle_free() */
 	__atomic_store_n(&plan->used, 0, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -33,8 +33,11 @@ struct sim_lib_handle *sim_lib_handle(void *p)
 
 void sim_lib_handle_free(struct sim_lib_handle *h)
 {
-	if (h)
-		h->magic = 0;
+	if (!h)
+		return;
+	/* What was launched needs the library's code until it is over, and the library may be closed now. */
+	sim_lib_synchronize();
+	h->magic = 0;
 	free(h);
 }
 

@@ -20,6 +20,7 @@ struct sim_lib_handle {
 struct sim_lib_handle *sim_lib_handle_new(void);
 /* NULL when it is none of ours. */
 struct sim_lib_handle *sim_lib_handle(void *p);
+/* Waits for the current device first, as NVIDIA's do. NULL is none. */
 void sim_lib_handle_free(struct sim_lib_handle *h);
 /*
  * What a generated function does: launches `name` on the handle's stream. Its outputs (n_outs pairs of void *, size_t)

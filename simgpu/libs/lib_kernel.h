@@ -49,6 +49,7 @@ const struct sim_export *sim_lib_driver(void); /* NULL: no simulated driver */
 void sim_lib_bind(const void *key, CUfunction f, int max_dyn_smem);
 int sim_lib_submit(const void *key, CUfunction f, const struct sim_lib_work *w, void **args,
 		   void *stream);
+void sim_lib_synchronize(void); /* the current context, if there is one */
 int sim_lib_device_attribute(CUdevice_attribute what, int device);
 
 #endif

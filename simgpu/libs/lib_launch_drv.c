@@ -13,6 +13,7 @@ static struct {
 	__typeof__(cuLaunchKernel) *launch;
 	__typeof__(cuFuncSetAttribute) *set_attribute;
 	__typeof__(cuDeviceGetAttribute) *get_attribute;
+	__typeof__(cuCtxSynchronize) *synchronize;
 	__typeof__(cuGetExportTable) *export_table;
 	const struct sim_export *sim;
 } drv;
@@ -26,6 +27,7 @@ __attribute__((constructor)) static void find_driver(void)
 	drv.launch = (__typeof__(drv.launch))dlsym(lib, "cuLaunchKernel");
 	drv.set_attribute = (__typeof__(drv.set_attribute))dlsym(lib, "cuFuncSetAttribute");
 	drv.get_attribute = (__typeof__(drv.get_attribute))dlsym(lib, "cuDeviceGetAttribute");
+	drv.synchronize = (__typeof__(drv.synchronize))dlsym(lib, "cuCtxSynchronize");
 	drv.export_table = (__typeof__(drv.export_table))dlsym(lib, "cuGetExportTable");
 }
 
@@ -58,6 +60,12 @@ int sim_lib_submit(const void *key, CUfunction f, const struct sim_lib_work *w, 
 {
 	return drv.launch(f, w->grid[0], w->grid[1], w->grid[2], w->block[0], w->block[1],
 			  w->block[2], w->dyn_smem, stream, args, NULL);
+}
+
+void sim_lib_synchronize(void)
+{
+	if (drv.synchronize)
+		drv.synchronize();
 }
 
 int sim_lib_device_attribute(CUdevice_attribute what, int device)

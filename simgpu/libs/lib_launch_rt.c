@@ -25,6 +25,11 @@ int sim_lib_submit(const void *key, CUfunction f, const struct sim_lib_work *w, 
 	return cudaLaunchKernel(key, grid, block, args, w->dyn_smem, stream);
 }
 
+void sim_lib_synchronize(void)
+{
+	cudaDeviceSynchronize();
+}
+
 int sim_lib_device_attribute(CUdevice_attribute what, int device)
 {
 	int value = 0;

@@ -29,17 +29,20 @@ rows = [line.rstrip("\n").split("\t") for line in open(path)]
 def bad(why, r): sys.exit(f"{path}: {why}: {r}")
 if rows[0][0] != "row" or any(len(r) != 18 for r in rows): bad("columns", rows[0])
 col = {name: i for i, name in enumerate(rows[0])}
-Op = collections.namedtuple("Op", "kind stream corr submit start end name")
-ops = [Op(r[1], (r[3], r[4]), int(r[5]), int(r[8]), int(r[9]), int(r[10]), r[17]) for r in rows[1:] if r[0] == "op"]
+Op = collections.namedtuple("Op", "kind stream corr submit start end tid name")
+ops = [Op(r[1], (r[3], r[4]), int(r[5]), int(r[8]), int(r[9]), int(r[10]), r[col["tid"]], r[17]) for r in rows[1:] if r[0] == "op"]
 if what == "check":
     # A stream runs one operation at a time, in order of submission; nothing starts before it was submitted and the
-    # launch latency is over; operations are listed in order of their ends, as far as those were known.
-    last = {}
+    # launch latency is over; operations are listed in order of their ends, as far as those were known. Correlations
+    # are given out as calls begin: of two threads on one stream the one that called first may come second.
+    last, calls = {}, {}
     for o in ops:
         if o.end < o.start: bad("ends before it starts", o)
         if o.start < o.submit + 3000: bad("starts before submission and latency", o)
         p = last.get(o.stream)
-        if p and (o.start < p.end or o.corr < p.corr or o.submit < p.submit): bad("overlaps or overtakes the one before", (p, o))
+        if p and (o.start < p.end or o.submit < p.submit): bad("overlaps or overtakes the one before", (p, o))
+        if o.corr < calls.get((o.stream, o.tid), 0): bad("overtakes a call of its own thread", o)
+        calls[o.stream, o.tid] = o.corr
         last[o.stream] = o
 elif what == "legacy":
     legacy = [o for o in ops if o.stream[1] == "7"]

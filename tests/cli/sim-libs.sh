@@ -55,6 +55,10 @@ mkdir "$dir/nvml" "$dir/all"
 SIMGPU_TRUTH=$dir/nvml "$build/tests/cli/sim_libs" nvml || fail "nvml"
 [ -z "$(ls "$dir/nvml")" ] || fail "NVML started the driver"
 
+# Handles given back while work is under way.
+printf "[kernel]\n. = 30ms, 0%%\n" >"$dir/slow.ini"
+SIMGPU_SCENARIO=$dir/slow.ini "$build/tests/cli/sim_libs" destroy >"$dir/out" || fail "destroy: $(cat "$dir/out")"
+
 SIMGPU_TRUTH=$dir/all "$build/tests/cli/sim_libs" >"$dir/out" || fail "$(cat "$dir/out")"
 grep -qx ok "$dir/out" || fail "$(cat "$dir/out")"
 awk -F'\t' 'NR == 1 { for (i = 1; i <= NF; i++) c[$i] = i; next }

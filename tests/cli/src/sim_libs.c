@@ -132,6 +132,9 @@ static void cublas_lt(void)
 		CHECK(CALL("cublasLtMatrixLayoutDestroy", (void *), l[i]) == 0);
 	CALL("cublasLtMatmulPreferenceDestroy", (void *), pref);
 	CALL("cublasLtMatmulDescDestroy", (void *), desc);
+	CHECK(CALL("cublasLtDestroy", (void *), h) == 0);
+	CHECK(cudaStreamQuery(stream) == cudaSuccess);
+	CHECK(CALL("cublasLtDestroy", (void *), NULL) == 1);
 }
 
 /* A convolution through the graph API: tensors, operation, graph, heuristic, plan, execution. */
@@ -325,6 +328,43 @@ static void nvml(void)
 	CHECK(CALL("nvmlShutdown", (void), ) == 1);
 }
 
+/* A handle is given back, and its library closed, while a kernel of the library runs: the device is waited for. */
+static void destroyed(const char *name, void *handle)
+{
+	CHECK(CALL(name, (void *), handle) == 0);
+	CHECK(cudaStreamQuery(stream) == cudaSuccess);
+	dlclose(library);
+	CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+static void destroy(void)
+{
+	float one = 1, zero = 0;
+	void *h = NULL;
+	int plan = -1;
+
+	use("libcublas.so.13");
+	CHECK(CALL("cublasCreate_v2", (void *), &h) == 0);
+	CHECK(CALL("cublasSetStream_v2", (void *, void *), h, stream) == 0);
+	CHECK(SGEMM(512, 256, 512) == 0);
+	destroyed("cublasDestroy_v2", h);
+	use("libcusolver.so.12");
+	CHECK(CALL("cusolverDnCreate", (void *), &h) == 0);
+	CHECK(CALL("cusolverDnSetStream", (void *, void *), h, stream) == 0);
+	CHECK(CALL("cusolverDnSgetrf", (void *, int, int, void *, int, void *, void *, void *), h,
+		   4, 4, data, 4, data, data, data) == 0);
+	destroyed("cusolverDnDestroy", h);
+	use("libcufft.so.12");
+	CHECK(CALL("cufftPlan1d", (int *, int, int, int), &plan, 256, 0x29, 1) == 0);
+	CHECK(CALL("cufftSetStream", (int, void *), plan, stream) == 0);
+	CHECK(CALL("cufftExecC2C", (int, void *, void *, int), plan, data, data, -1) == 0);
+	destroyed("cufftDestroy", (void *)(intptr_t)plan);
+	cublas_lt();
+	dlclose(library);
+	use("libcublas.so.13");
+	CHECK(CALL("cublasDestroy_v2", (void *), NULL) == 1);
+}
+
 int main(int argc, char **argv)
 {
 	nvml(); /* first: it must not need CUDA */
@@ -332,6 +372,11 @@ int main(int argc, char **argv)
 		return 0;
 	CHECK(cudaMalloc((void **)&data, 64 << 20) == cudaSuccess);
 	CHECK(cudaStreamCreate((cudaStream_t *)&stream) == cudaSuccess);
+	if (argc > 1 && !strcmp(argv[1], "destroy")) {
+		destroy();
+		puts("ok");
+		return 0;
+	}
 	cublas();
 	cublas_lt();
 	cudnn();
