@@ -25,6 +25,11 @@ const char *const wt_step_source_names[] = {
 	[WT_STEPS_PROGRAM] = "program",	    [WT_STEPS_GRAPH] = "graph",
 	[WT_STEPS_PERIOD] = "period",
 };
+const char *const wt_tuner_names[WT_TUNERS] = {
+	[WT_TUNING_NONE] = NULL,
+	[WT_TUNING_XLA] = "xla",
+	[WT_TUNING_BENCHMARK] = "benchmark",
+};
 const char *const wt_batch_source_names[] = {
 	[WT_BATCH_NONE] = NULL,
 	[WT_BATCH_ANNOTATED] = "annotated",
@@ -255,11 +260,13 @@ static int each_process(struct wt_axes *a)
 		free(ops);
 		if (!err && l.n) {
 			struct wt_iteration *it = NULL;
-			size_t nit = 0;
+			size_t nit = 0, first = a->nsteps;
 
 			err = wt_phases_of(a, &l);
+			err = err ? err : wt_tuning_find(a, &l);
 			err = err ? err : wt_iterations_of(a, &l, &it, &nit);
 			err = err ? err : wt_steps_of(a, &l, it, nit);
+			err = err ? err : wt_startup_of(a, &l, first);
 			free(it);
 		}
 		free(l.rows);
@@ -341,6 +348,7 @@ void wt_axes_free(struct wt_axes *a)
 	free(a->phase_grade);
 	free(a->told);
 	free(a->steps);
+	free(a->startups);
 	free(a->modules);
 	free(a);
 }

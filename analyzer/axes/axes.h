@@ -82,8 +82,9 @@ struct wt_step {
 	uint8_t partial; /* cut by the recording, or start-up is in it: kept out of medians */
 	uint8_t source;	 /* enum wt_step_source */
 	uint8_t grade;
-	uint8_t phase;	 /* of a serving engine's iteration: PREFILL, DECODE, MIXED; else UNKNOWN */
-	uint8_t startup; /* an iteration of the engine's start-up: warm-up, profiling, capture */
+	uint8_t phase; /* of a serving engine's iteration: PREFILL, DECODE, MIXED; else UNKNOWN */
+	/* no step of the job: what was before the first one, or an engine's iteration to warm up, measure or capture */
+	uint8_t startup;
 	struct wt_batch batch,
 		geometry; /* the best known, and what grids alone say of the same iteration */
 };
@@ -102,6 +103,32 @@ struct wt_module {
 	int64_t kernel_ns;
 };
 
+/* Who is known to have launched to measure, and how (startup.c). */
+enum wt_tuner { WT_TUNING_NONE, WT_TUNING_XLA, WT_TUNING_BENCHMARK, WT_TUNERS };
+extern const char *const wt_tuner_names[WT_TUNERS];
+/*
+ * What one process did on one device before its first step, and the launches of autotuners, in steps or not. The time
+ * goes from where recording began (of other tools' files: from the first operation) to the launch of the first step, or
+ * to where the device had done all that was launched before it.
+ */
+struct wt_startup {
+	uint16_t process;
+	uint16_t device;	   /* index into the ledger's devices */
+	int64_t begin_ns, end_ns;  /* end INT64_MAX: no step was found */
+	int64_t first_ns, last_ns; /* of its operations on the device; INT64_MAX, INT64_MIN: none */
+	uint64_t launches, ops, kernels;
+	int64_t kernel_ns;
+	uint64_t iterations; /* of a serving engine, launched to warm up, to measure, to capture */
+	uint8_t source, grade; /* enum wt_step_source: of the first step, which ends it */
+	uint8_t with_first;    /* 1: nothing parts it from the first step, which is in it */
+	uint8_t begun;	       /* as of the process */
+	struct wt_tuning {     /* kernels that an autotuner tried, and its own */
+		uint64_t kernels, in_steps; /* all of them; those launched in steps */
+		int64_t kernel_ns, first_ns, last_ns;
+		uint32_t by; /* bits: 1 << enum wt_tuner */
+	} tuning;
+};
+
 struct wt_axes {
 	const struct wt_ledger *ledger;
 	struct wt_ranges ranges;
@@ -109,6 +136,8 @@ struct wt_axes {
 	struct wt_phase_row phases[WT_PHASES];
 	struct wt_step *steps; /* by (process, device, start) */
 	size_t nsteps;
+	struct wt_startup *startups; /* by (process, device) */
+	size_t nstartups;
 	struct wt_module *modules; /* largest first */
 	size_t nmodules;
 	int64_t module_unknown_ns; /* of kernels that no module is known for */

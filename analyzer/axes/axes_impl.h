@@ -16,6 +16,7 @@ struct wt_launch {
 	uint8_t update;	 /* its family is the optimizer's: clipping and norms too */
 	uint8_t matrix;	 /* a matrix product or attention: no part of an optimizer's step */
 	uint8_t later;	 /* of an executable graph */
+	uint8_t tuning;	 /* enum wt_tuner */
 };
 struct wt_launches {		/* of one process */
 	struct wt_launch *rows; /* by time */
@@ -30,6 +31,9 @@ enum {
 	WT_TOLD_MATRIX = 2,   /* a kernel of that name is a matrix product or attention */
 	WT_TOLD_WORDS = 4,    /* the next one is known */
 	WT_TOLD_BACKWARD = 8, /* the name says backward */
+	WT_TOLD_TUNER = 16,   /* the next two are known */
+	WT_TOLD_TUNES = 32,   /* a kernel of that name is an autotuner's own */
+	WT_TOLD_FILLS = 64,   /* it fills memory with integers, as those do that empty the cache */
 };
 
 /* The n operations of one process that have a launch. 0 or -WT_E_NOMEM; rows are the caller's to free. */
@@ -58,6 +62,10 @@ int wt_iterations_of(struct wt_axes *a, const struct wt_launches *l, struct wt_i
 /* steps.c: appends the process's steps on all its devices. */
 int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_iteration *it,
 		size_t n);
+/* startup.c: marks the rows that are an autotuner's; 0 or -WT_E_NOMEM. */
+int wt_tuning_find(const struct wt_axes *a, struct wt_launches *l);
+/* Appends what was before the steps from `first` on, which are the process's. 0 or -WT_E_NOMEM. */
+int wt_startup_of(struct wt_axes *a, const struct wt_launches *l, size_t first);
 /* period.c: rows at which the sequence of kernels begins anew; *ret_n of them (0: it does not repeat). */
 int wt_period_find(const struct wt_launches *l, size_t **ret_rows, size_t *ret_n);
 /*

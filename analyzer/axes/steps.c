@@ -99,10 +99,13 @@ static int from_ranges(const struct wt_axes *a, uint16_t process, int marked, st
 	return 0;
 }
 
-/* Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last is partial. The
- * window of the first whole one holds what came before it on the device: where that is `startup`, it is partial too. */
+/*
+ * Spans between rows: [first, b[0]), [b[0], b[1]) ...; what is before the first and behind the last is partial. The
+ * window of the first whole one holds what came before it on the device: where that is `startup`, it is partial too.
+ * What is before the first is no span where the job is known to have begun there (`begun`): it is start-up.
+ */
 static int from_rows(const struct wt_launches *l, const size_t *borders, size_t n, int startup,
-		     struct spans *ret)
+		     int begun, struct spans *ret)
 {
 	ret->rows = malloc((n + 2) * sizeof(*ret->rows));
 	if (!ret->rows)
@@ -110,7 +113,7 @@ static int from_rows(const struct wt_launches *l, const size_t *borders, size_t 
 	for (size_t i = 0; i <= n; i++) {
 		size_t from = i ? borders[i - 1] : 0, to = i < n ? borders[i] : l->n;
 
-		if (from >= to)
+		if (from >= to || (begun && !i))
 			continue;
 		ret->rows[ret->n] = (struct span){
 			.start_ns = l->rows[from].at_ns,
@@ -136,7 +139,7 @@ static int from_optimizer(const struct wt_axes *a, const struct wt_launches *l, 
 		return -WT_E_NOMEM;
 	while ((at = wt_launches_cluster(a, l, at)))
 		borders[n++] = at;
-	err = n > 1 ? from_rows(l, borders, n, 0, ret) : 0;
+	err = n > 1 ? from_rows(l, borders, n, 0, 0, ret) : 0;
 	free(borders);
 	return err;
 }
@@ -152,7 +155,8 @@ static int from_repeats(const struct wt_axes *a, const struct wt_launches *l,
 	ret->n = 0;
 	/* Two whole ones. A graph or program runs when it has been compiled, which its first launch waits for. */
 	if (!err && n > 2)
-		err = from_rows(l, borders, n, compiled, ret);
+		err = from_rows(l, borders, n, compiled,
+				a->ledger->tl->processes[l->process].begun == 1, ret);
 	free(borders);
 	return err;
 }

@@ -310,6 +310,7 @@ struct wt_process {
 	int64_t audit_pairs, audit_steps, audit_ppm, audit_low_ppm, audit_high_ppm;
 	int64_t audit_budget_ppm; /* what recording was allowed to cost */
 	int audit_level;	  /* of the steps without: 0 off, 1 count, 2 api */
+	int begun; /* collection began: 0 = when is not known, 1 = with the process's use of CUDA, 2 = later */
 };
 #define WT_AUDIT_PAIRS 30 /* fewer say nothing */
 struct wt_device {

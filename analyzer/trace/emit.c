@@ -25,6 +25,7 @@ void wt_trace_process(struct wt_trace *t)
 	p->ended = t->ended;
 	p->level = t->level >= 0 ? t->level : t->records.n ? 3 : t->rows.n ? 2 : 1;
 	if (first) {
+		p->begun = first->late ? 2 : 1;
 		p->collect_start_ns =
 			first->on_ns ? first->on_ns : wt_clockline_ns(&t->clock, first->on_tsc);
 		if (last->off_ns)

@@ -471,6 +471,7 @@ static void load_state(struct wt_trace *t, const Warptap__V1__Packet *p)
 					.on_tsc = m->tsc,
 					.off_tsc = UINT64_MAX,
 					.on_ns = ns,
+					.late = m->reason != WT_PB(STATE_REASON, START),
 					.foreign = m->clock != WT_PB(DEVICE_CLOCK, REALTIME)};
 	} else if (!on && open) {
 		w->off_tsc = m->tsc;

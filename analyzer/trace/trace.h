@@ -161,6 +161,7 @@ struct wt_window {		  /* collection of device records */
 	int64_t on_ns, off_ns;
 	uint8_t foreign; /* device times of it are on another tool's clock */
 	uint8_t chosen;	 /* closed by a schedule, a command or the budget, not for another tool */
+	uint8_t late;	 /* opened later than with the process's use of CUDA */
 	int exit;	 /* closed by the end of the process: the last totals are its own */
 };
 struct wt_step_block {	/* steps between two changes of level */

@@ -749,6 +749,9 @@ static void test_iterations_in_parts(void **state)
 	build(&s);
 	assert_int_equal(s.a->nsteps, 6);
 	assert_true(s.a->steps[0].startup && s.a->steps[1].partial && !s.a->steps[2].partial);
+	assert_int_equal(s.a->nstartups, 1);
+	assert_int_equal(s.a->startups[0].iterations, 1);
+	assert_int_equal(s.a->startups[0].source, WT_STEPS_ENGINE);
 	iteration_is(&s, 1, WT_PHASE_PREFILL, 1, 11, 0);
 	iteration_is(&s, 2, WT_PHASE_MIXED, 2, 63, 1);
 	iteration_is(&s, 3, WT_PHASE_MIXED, 2, 62, 2);
