@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What recording costs an unmodified PyTorch training loop of 5 us kernels at each level, eager and as one CUDA graph,
-# with its interval, and bytes of trace per kernel event beside torch.profiler's. About twenty minutes; torch_cost.py
-# says how it compares.
-# usage: tests/bench/bench_torch.sh [SETS ROUNDS [eager|graph|both]]     BUILD=build
+# with its interval, and bytes of trace per kernel event beside torch.profiler's.
+#   within    with and without the hooks in one process: torch_within.py; eleven minutes with 3 sets of 120 rounds
+#   between   processes with and without the agent: torch_cost.py; twenty minutes
+# usage: tests/bench/bench_torch.sh [SETS ROUNDS [eager|graph|both [within|between|all]]]     BUILD=build
 set -eu
 export WARPTAP_BUDGET=0 # the whole job at one level
 build=${BUILD:-build}
@@ -16,4 +17,6 @@ out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 echo "load of the machine before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
-$python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-60}" "${3:-both}"
+what=${4:-all}
+[ "$what" = between ] || $python tests/bench/torch_within.py "$build" "$out" "${1:-3}" "${2:-120}" "${3:-both}"
+[ "$what" = within ] || $python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-60}" "${3:-both}"

@@ -11,11 +11,18 @@ $(O)/tests/bench/%: tests/bench/%.c $(UNIT_LIBS)
 	$(if $(filter 0,$(V)),@echo "  BENCH $<")
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(TEST_INC) $(LDFLAGS) -o $@ $< $(TEST_LINK)
 
-# tests/cli/hook-instructions.sh counts with it.
-TEST_PROGRAMS += $(O)/tests/bench/bench_hook
+# Preloaded before the agent by torch_within.py.
+SWITCH := $(O)/tests/bench/libswitch.so
+$(SWITCH): tests/bench/src/switch.c
+	@mkdir -p $(@D)
+	$(if $(filter 0,$(V)),@echo "  BENCH $<")
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fvisibility=hidden -shared $(INC) -Iagent $(LDFLAGS) -o $@ $< -lpthread -ldl
+
+# tests/cli/hook-instructions.sh and tests/torch/torch-counts.sh count with them.
+TEST_PROGRAMS += $(O)/tests/bench/bench_hook $(SWITCH)
 
 .PHONY: bench-bins
-bench-bins: all examples $(BENCH_BIN) $(CLI_BIN)
+bench-bins: all examples $(BENCH_BIN) $(CLI_BIN) $(SWITCH)
 
 bench: setup ## measure: cost of a hooked call, bytes per event, importer speed
 	@$(SUBMAKE) bench-bins

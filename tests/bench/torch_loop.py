@@ -3,7 +3,10 @@
 
 usage: torch_loop.py ARGUMENTS OF train.py      a number on standard input = so many steps, each waited for; answers
 "wall_ns cpu_ns step_ns": all of them, CPU time of all threads since the last answer (the agent's writer works on while
-the loop waits for its turn), and the wall time of a step that a quarter of them stays below. A path behind the number: torch.profiler runs over them and leaves its Chrome trace there.
+the loop waits for its turn), and the wall time of a step that a quarter of them stays below. A path behind the number:
+torch.profiler runs over them and leaves its Chrome trace there. "with", "without" or "counted" behind it: src/switch.c,
+preloaded, stands that way meanwhile, and three more numbers follow: CPU time of the agent's threads, that after the
+steps with it; calls counted, products of cuBLAS apart.
 CUPTI_ONLY=1: CUPTI collects what the agent would have it collect, into buffers nobody reads, and there is no agent.
 """
 import ctypes
@@ -44,6 +47,37 @@ def collect():
     return requested, completed  # to be kept alive
 
 
+class Switch:
+    """How src/switch.c is set; for processes without it there is no other way than "with"."""
+    WAYS = ("with", "without", "counted")
+
+    def __init__(self):
+        self.lib = ctypes.CDLL(None)
+        self.lib.switch_calls.restype = self.lib.switch_agent_ns.restype = ctypes.c_uint64
+
+    def calls(self):
+        return [self.lib.switch_calls(products) for products in (0, 1)]
+
+    def agent_rests(self):
+        """What it has to do for the calls so far it does now; the last of it, a chunk not full, at its next tick."""
+        before, still = -1, 0
+        while still < 4:
+            ns = self.lib.switch_agent_ns()
+            before, still = ns, still + 1 if ns == before else 0
+            time.sleep(0.002)
+        return before
+
+    def timed(self, way, *loop):
+        calls, agent = self.calls(), self.lib.switch_agent_ns()
+        self.lib.switch_to(self.WAYS.index(way))
+        cpu = time.process_time_ns()
+        wall, one = timed(*loop)
+        cpu = time.process_time_ns() - cpu - (self.lib.switch_agent_ns() - agent)
+        self.lib.switch_to(self.WAYS.index("without"))  # nothing of the agent's until the next block
+        agent = self.agent_rests() - agent
+        return [wall, cpu, one, agent] + [b - a for a, b in zip(calls, self.calls())]
+
+
 def timed(step, batches, n):
     ends = []
     wall = time.perf_counter_ns()
@@ -64,6 +98,9 @@ def main():
     cpu = time.process_time_ns()
     for line in sys.stdin:
         n, _, path = line.strip().partition(" ")
+        if path in Switch.WAYS:
+            print(*Switch().timed(path, step, batches, int(n)), flush=True)
+            continue
         if path:
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU,
                                                     torch.profiler.ProfilerActivity.CUDA]) as profile:
