@@ -8,7 +8,8 @@
  * Grids say how many tokens and requests it had; how many of its requests were prompts follows from both and from what
  * ran before: with as many tokens as requests all generate; else those that ran in the iteration before go on and
  * generate, unless the grid of a kernel says how many are new. Grades: 2 by geometry, 1 where only order and names
- * speak, and where grids are those of graphs for parts of the pass: these are made for a rounded number of tokens.
+ * speak, and where grids are those of graphs for parts of the pass: these are made for a rounded number of tokens. How
+ * many there were is then known by what the host copied for them, if it did.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static const struct {
 #define WRITES 3  /* see NEW in serving.def */
 #define REACH  4 /* operations between the sampler and the copy of its tokens to the host, at most */
 #define TOLD   65536 /* bytes: the largest such copy */
+#define COPIES 32    /* to the device, before the first layer of an iteration */
 
 struct found {
 	struct wt_iteration *rows;
@@ -76,11 +78,16 @@ static uint16_t tells_of(struct engine *e, size_t row)
 	return tells;
 }
 
-static int to_host(const struct engine *e, size_t row)
+static int copies(const struct engine *e, size_t row, enum wt_copy_kind kind)
 {
 	const struct wt_op *op = &e->a->ledger->tl->ops[e->l->rows[row].op];
 
-	return op->kind == WT_OP_COPY && op->copy_kind == WT_COPY_D2H;
+	return op->kind == WT_OP_COPY && op->copy_kind == kind;
+}
+
+static int to_host(const struct engine *e, size_t row)
+{
+	return copies(e, row, WT_COPY_D2H);
 }
 
 static int add(struct engine *e, size_t from, size_t to)
@@ -272,6 +279,8 @@ struct signs {
 	size_t requests_rule, writes, graph_layers, layers, graphs;
 	int32_t graph_call;
 	int behind_layer, pieces; /* graphs lie behind a write to the cache; between such writes */
+	uint64_t copied[COPIES];  /* bytes of each copy to the device before the first layer */
+	size_t ncopied;
 	unsigned seen;
 };
 
@@ -298,6 +307,8 @@ static void read_row(struct engine *e, size_t row, struct signs *s)
 	s->behind_layer |= in_graph && s->layers;
 	if (to_host(e, row) && s->layers && op->bytes && op->bytes < s->told)
 		s->told = op->bytes;
+	if (!s->layers && s->ncopied < COPIES && copies(e, row, WT_COPY_H2D))
+		s->copied[s->ncopied++] = op->bytes;
 	if (tells & LAYER) {
 		s->told = TOLD;
 		s->layers++;
@@ -430,6 +441,34 @@ static uint64_t told_each(const struct engine *e, const struct signs *s)
 	return n[0] > n[1] ? 4 : n[1] ? 8 : 0;
 }
 
+/*
+ * How many of an iteration's rounded number of tokens there are: more than requests, since it has prompts. The host
+ * copies their ids, positions and places in the cache, 4 or 8 bytes each, so two copies or more agree; the next smaller
+ * graph is no less than half as large. -1 = it does not. (vLLM's second runner, which tells NEW, has them made on the
+ * device and copies other things.)
+ */
+static int64_t copied_tokens(const struct signs *s, int64_t requests, int64_t rounded)
+{
+	int64_t best = -1;
+	size_t most = 1;
+
+	for (size_t i = 0; i < 2 * s->ncopied; i++) {
+		uint64_t each = i % 2 ? 8 : 4, n = s->copied[i / 2] / each;
+		size_t agree = 0;
+
+		if (s->copied[i / 2] % each || (int64_t)n <= requests || (int64_t)n > rounded ||
+		    2 * n <= (uint64_t)rounded)
+			continue;
+		for (size_t k = 0; k < s->ncopied; k++)
+			agree += s->copied[k] == 4 * n || s->copied[k] == 8 * n;
+		if (agree > most) {
+			best = (int64_t)n;
+			most = agree;
+		}
+	}
+	return best;
+}
+
 static void complete(struct wt_batch *b, const struct signs *s, uint64_t each)
 {
 	if (b->requests < 0 && each && s->told < TOLD && s->told % each == 0)
@@ -473,6 +512,7 @@ static int classify(struct engine *e)
 {
 	struct signs *s = malloc((e->it.n + 1) * sizeof(*s));
 	struct state st = {-1, -1, -1, 0};
+	int64_t exact;
 	uint64_t each;
 
 	if (!s)
@@ -488,6 +528,11 @@ static int classify(struct engine *e)
 		struct wt_iteration *it = &e->it.rows[i];
 
 		complete(&it->batch, &s[i], each);
+		exact = s[i].pieces && !st.knows_new
+				? copied_tokens(&s[i], it->batch.requests, it->batch.tokens)
+				: -1;
+		if (exact >= 0)
+			it->batch.tokens = exact;
 		if (i && !it->startup && e->it.rows[i - 1].startup)
 			st.running = 0;
 		if (it->batch.requests > 0 && it->batch.tokens >= it->batch.requests)
@@ -497,7 +542,7 @@ static int classify(struct engine *e)
 		st.running = it->batch.requests;
 		st.tokens = it->batch.tokens;
 		set_phases(e->a, e->l, it);
-		if (s[i].pieces && it->batch.context_tokens > 0)
+		if (s[i].pieces && exact < 0 && it->batch.context_tokens > 0)
 			it->batch.grade = 1;
 	}
 	free(s);

@@ -40,6 +40,7 @@ def arguments():
     p.add_argument("--requests", type=int, default=12)
     p.add_argument("--waves", type=int, default=2, help="the requests come in so many parts")
     p.add_argument("--prompt", type=int, default=64, help="mean length of a prompt in tokens")
+    p.add_argument("--shortest", type=int, default=4, help="least length of a prompt")
     p.add_argument("--output", type=int, default=12, help="mean number of tokens to generate")
     p.add_argument("--budget", type=int, default=512, help="tokens an iteration may work on: longer prompts go in parts")
     p.add_argument("--running", type=int, default=8, help="requests that run at the same time")
@@ -90,7 +91,7 @@ def options(args):
 def work(args, rng):
     from vllm import SamplingParams
     for _ in range(args.requests):
-        n = max(2, int(rng.expovariate(1 / args.prompt))) % 900 + 2
+        n = max(args.shortest, int(rng.expovariate(1 / args.prompt)) % 900 + 2)
         out = 1 + rng.randrange(2 * args.output)
         yield ({"prompt_token_ids": [rng.randrange(3, 1000) for _ in range(n)]},
                SamplingParams(max_tokens=out, temperature=0, ignore_eos=True, detokenize=bool(args.model)))

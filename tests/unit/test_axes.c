@@ -66,7 +66,9 @@ static void launch(struct scene *s, int64_t tid, const char *name, unsigned grid
 			   .device = s->device,
 			   .process = s->process,
 			   .kind = copied ? WT_OP_COPY : WT_OP_KERNEL,
-			   .copy_kind = copied ? WT_COPY_D2H : 0,
+			   .copy_kind = !copied		       ? WT_COPY_OTHER
+					: strstr(name, "HtoD") ? WT_COPY_H2D
+							       : WT_COPY_D2H,
 			   .bytes = copied,
 			   .call = -1,
 			   .collective = -1};
@@ -792,6 +794,44 @@ static void test_iterations_in_pieces(void **state)
 	close_scene(&s);
 }
 
+/* The host copies something of 4 or 8 bytes for each token: so many there are, whatever the graph was made for. */
+static void test_iterations_in_pieces_copied(void **state)
+{
+	static const struct {
+		unsigned tokens, bytes[5];
+		int64_t is;
+		int grade;
+	} run[] = {
+		{16, {36, 88, 88, 8, 44}, 11, 2}, /* ids of 4 bytes, positions of 8 */
+		{16, {36, 16, 16, 8, 88}, 16, 1}, /* one copy alone is chance */
+		{16, {56, 28, 28, 64, 4}, 16, 1}, /* 7 would be a smaller graph */
+		{256, {1024, 2048, 2048, 8, 3}, 256, 2},
+		{16, {68, 68, 8, 8, 8}, 16, 1}, /* 17 would not fit */
+	};
+	struct scene s;
+
+	open_scene(&s);
+	layers(&s, 16);
+	kernel(&s, 1, "_gumbel_sample_kernel", 16);
+	for (size_t n = 0; n < 5; n++) {
+		for (int i = 0; i < 5; i++)
+			launch(&s, 1, "Memcpy HtoD (Pinned -> Device)", 0, run[n].bytes[i]);
+		for (int i = 0; i < 2; i++) {
+			replay(&s, "ab");
+			kernel(&s, 1, KV, run[n].tokens);
+		}
+		kernel(&s, 1, "_gumbel_sample_kernel", 2);
+		copy_out(&s, 1, 8);
+	}
+	build(&s);
+	assert_int_equal(s.a->nsteps, 6);
+	for (size_t n = 0; n < 5; n++) {
+		assert_int_equal(s.a->steps[n + 1].batch.tokens, run[n].is);
+		assert_int_equal(s.a->steps[n + 1].batch.grade, run[n].grade);
+	}
+	close_scene(&s);
+}
+
 /* What samples once a layer chooses experts; a job that trains serves nothing. */
 static void test_no_iterations(void **state)
 {
@@ -898,6 +938,7 @@ int main(void)
 		cmocka_unit_test(test_iterations_by_history),
 		cmocka_unit_test(test_iterations_in_parts),
 		cmocka_unit_test(test_iterations_in_pieces),
+		cmocka_unit_test(test_iterations_in_pieces_copied),
 		cmocka_unit_test(test_no_iterations),
 		cmocka_unit_test(test_annotations),
 		cmocka_unit_test(test_attended),

@@ -1,11 +1,11 @@
 /* link: cudart */
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What serving engines do and trainers do not: serving_traps _exit|term
+ * What serving engines do and trainers do not: serving_traps _exit|term|kill
  * The parent holds the CUDA libraries, asks NVML for devices, forks two workers and never touches a GPU. A worker has a
  * device of its own, finds NCCL by dlopen and dlsym on that handle, and runs iterations: one graph launch of 49 kernels
- * of different names, an all-reduce, a kernel that samples and a small copy to the host. It ends by _exit, or by the
- * parent's SIGTERM while it waits for more: no exit handler runs either way.
+ * of different names, an all-reduce, a kernel that samples and a small copy to the host. It ends by _exit, by the
+ * parent's SIGTERM while it waits for more, or by SIGKILL as soon as it has done its work: no exit handler runs.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -135,7 +135,8 @@ static void look_at_devices(void)
 
 int main(int argc, char **argv)
 {
-	int by_signal = argc > 1 && !strcmp(argv[1], "term"), status;
+	int killed = argc > 1 && !strcmp(argv[1], "kill"), status;
+	int by_signal = killed || (argc > 1 && !strcmp(argv[1], "term"));
 	pid_t pid[WORKERS];
 	struct page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -161,13 +162,14 @@ int main(int argc, char **argv)
 	}
 	/* An idle engine is stopped: what it did has been written by then. */
 	for (int r = 0; by_signal && r < WORKERS; r++) {
-		if (!r)
+		if (!r && !killed)
 			usleep(1500000);
-		kill(pid[r], SIGTERM);
+		kill(pid[r], killed ? SIGKILL : SIGTERM);
 	}
 	for (int r = 0; r < WORKERS; r++) {
 		CHECK(waitpid(pid[r], &status, 0) == pid[r]);
-		CHECK(by_signal ? WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM
+		CHECK(by_signal ? WIFSIGNALED(status) &&
+					  WTERMSIG(status) == (killed ? SIGKILL : SIGTERM)
 				: WIFEXITED(status) && !WEXITSTATUS(status));
 	}
 	puts("ok");
