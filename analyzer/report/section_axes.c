@@ -10,6 +10,7 @@
 #define TOP_MODULES  10
 #define JSON_MODULES 1000
 #define NAME_COLUMNS 70
+#define XLA_SHARE    10 /* one part in so many of kernel time makes a job XLA's */
 
 static int64_t all_kernels_ns(const struct wt_axes *a)
 {
@@ -279,6 +280,37 @@ static int64_t modules_ns(const struct wt_axes *a)
 	return ns;
 }
 
+/* Kernels that XLA made are named after its instructions. */
+static int is_xla(const char *name)
+{
+	return strstr(name, "fusion") || !strncmp(name, "wrapped_", 8);
+}
+
+/*
+ * What would give modules to a job of ours that has none: XLA says them when asked only. By kernel time: some kernels of
+ * that name are other compilers' too.
+ */
+static const char *module_remedy(const struct wt_report *r)
+{
+	int64_t xla_ns = 0, all_ns = 0;
+	int ours = 0;
+
+	for (size_t i = 0; i < r->tl->nprocesses; i++)
+		ours |= r->tl->processes[i].level >= 0;
+	for (size_t i = 0; i < r->nkernels; i++) {
+		all_ns += r->kernels[i].sum_ns;
+		if (is_xla(wt_timeline_string(r->tl, r->kernels[i].name)))
+			xla_ns += r->kernels[i].sum_ns;
+	}
+	return ours && !r->axes->nmodules && xla_ns > all_ns / XLA_SHARE
+		       ? "XLA was not asked for them: record with WARPTAP_XLA=1 before \"warptap "
+			 "run\", or "
+			 "add a jax.profiler profile of the same program: \"warptap report DIR "
+			 "--hlo "
+			 "FILE.xplane.pb\""
+		       : NULL;
+}
+
 void wt_modules_json(const struct wt_report *r, struct wt_jout *j)
 {
 	const struct wt_axes *a = r->axes;
@@ -286,6 +318,7 @@ void wt_modules_json(const struct wt_report *r, struct wt_jout *j)
 
 	wt_jout_open(j, "modules", '{');
 	wt_jout_share(j, "coverage", share(all_ns - a->module_unknown_ns, all_ns));
+	wt_jout_string(j, "remedy", module_remedy(r));
 	wt_jout_int(j, "unknown_ns", a->module_unknown_ns);
 	for (size_t i = JSON_MODULES; i < a->nmodules; i++)
 		others_ns += a->modules[i].kernel_ns;
@@ -334,6 +367,10 @@ void wt_axes_text_section(const struct wt_report *r, struct wt_strbuf *out)
 		phases_text(r, out);
 	if (r->axes->nsteps)
 		steps_text(r, out);
-	if (r->axes->nmodules)
+	if (r->axes->nmodules) {
 		modules_text(r, out);
+	} else if (module_remedy(r)) {
+		wt_text_heading(r, out, "Modules");
+		wt_strbuf_addf(out, "  not known: %s\n", module_remedy(r));
+	}
 }

@@ -50,6 +50,8 @@ def main():
     assert len(whole) >= len(spans) - 2, (len(whole), len(spans))
     if source != "period":
         windows(spans, ops, how, whole)
+    # Where XLA was not asked what kernels belong to, the report says how to ask.
+    assert ("WARPTAP_XLA=1" in (report["modules"]["remedy"] or "")) == (source != "program"), report["modules"]
     if source == "program":
         # Every kernel's module is known, by the path of its instruction where XLA said it.
         assert report["modules"]["unknown_ns"] == 0, report["modules"]["unknown_ns"]
