@@ -25,6 +25,8 @@
 
 #include "cmd/cmd.h"
 
+#define XLA_FLAGS_MOST 65536 /* bytes of a file */
+
 /* ---- variables ---- */
 
 int wt_run_prepend(const char *name, const char *value)
@@ -77,20 +79,53 @@ static int has_toolkit(void)
 	return 1;
 }
 
-/* Where there is no toolkit, the stand-in beside the simulated libraries; whoever names another one keeps it. */
+/*
+ * XLA's flags as they are now: a value that does not begin with a dash names a file that has them. NULL: it cannot be
+ * read, which XLA will say.
+ */
+static char *xla_flags(void)
+{
+	const char *value = getenv("XLA_FLAGS");
+	char *text;
+	ssize_t n;
+	int fd;
+
+	if (!value || value[strspn(value, " \t\r\n")] == '-' || !value[strspn(value, " \t\r\n")])
+		return strdup(value ? value : "");
+	fd = open(value, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	text = fd < 0 ? NULL : calloc(1, XLA_FLAGS_MOST + 1);
+	n = text ? read(fd, text, XLA_FLAGS_MOST) : -1;
+	if (fd >= 0)
+		close(fd);
+	if (n >= 0 && n < XLA_FLAGS_MOST)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/*
+ * Where there is no toolkit, the stand-in beside the simulated libraries; whoever names another one keeps it. First of
+ * the flags: XLA stops at what is none.
+ */
 static int compiler_tools(const char *lib)
 {
-	const char *old = getenv("XLA_FLAGS");
-	char *all = NULL;
+	const char *quote = strpbrk(lib, " \t") ? "\"" : "";
+	char *old, *all = NULL;
 	int r;
 
-	if (has_toolkit() || (old && strstr(old, "--xla_gpu_cuda_data_dir")))
+	if (has_toolkit())
 		return 0;
-	if (asprintf(&all, "%s%s--xla_gpu_cuda_data_dir=%s/../toolkit", old ? old : "",
-		     old && *old ? " " : "", lib) < 0)
-		return -1;
-	r = setenv("XLA_FLAGS", all, 1);
+	old = xla_flags();
+	if (!old || strstr(old, "--xla_gpu_cuda_data_dir")) {
+		free(old);
+		return 0;
+	}
+	r = asprintf(&all, "--xla_gpu_cuda_data_dir=%s%s/../toolkit%s%s%s", quote, lib, quote,
+		     *old ? " " : "", old) < 0
+		    ? -1
+		    : setenv("XLA_FLAGS", all, 1);
 	free(all);
+	free(old);
 	return r;
 }
 

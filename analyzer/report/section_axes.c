@@ -287,8 +287,8 @@ static int is_xla(const char *name)
 }
 
 /*
- * What would give modules to a job of ours that has none: XLA says them when asked only. By kernel time: some kernels of
- * that name are other compilers' too.
+ * What would give modules to a job of ours that has none: XLA says them when asked only. By kernel time: some kernels
+ * of that name are other compilers' too.
  */
 static const char *module_remedy(const struct wt_report *r)
 {

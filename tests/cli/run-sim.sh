@@ -39,13 +39,24 @@ flags() { "$W" run -q --sim h100 -o d -- sh -c 'echo "$XLA_FLAGS"' 2>err; }
 tools=/usr/local/cuda
 if [ -e $tools/bin/ptxas ] && [ -e $tools/bin/nvlink ] && [ -e $tools/nvvm/libdevice/libdevice.10.bc ]; then
 	[ -z "$(flags)" ] || die "a toolkit is here: $(flags)"
-	! unshare -m true 2>/dev/null || [ "$(unshare -m sh -c "mount -t tmpfs none $(realpath $tools) &&
-		'$W' run -q --sim h100 -o d -- sh -c 'echo \$XLA_FLAGS'")" = "--xla_gpu_cuda_data_dir=$B/simgpu/lib/../toolkit" ] ||
-		die "without a toolkit"
-else
-	[ "$(flags)" = "--xla_gpu_cuda_data_dir=$B/simgpu/lib/../toolkit" ] || die "without a toolkit: $(flags)"
-	[ "$(XLA_FLAGS=--a flags)" = "--a --xla_gpu_cuda_data_dir=$B/simgpu/lib/../toolkit" ] || die "flags are lost"
+	flags() { unshare -m sh -c "mount -t tmpfs none $(realpath $tools) &&
+		'$W' run -q --sim h100 -o d -- sh -c 'echo \"\$XLA_FLAGS\"'" 2>err; }
+	unshare -m true 2>/dev/null || unset -f flags
 fi
+if declare -F flags >/dev/null; then # without a toolkit
+	here=--xla_gpu_cuda_data_dir=$B/simgpu/lib/../toolkit
+	[ "$(flags)" = "$here" ] || die "no toolkit: $(flags)"
+	[ "$(XLA_FLAGS=--a flags)" = "$here --a" ] || die "flags are lost"
+	# A value without a dash names a file of flags.
+	printf -- '--a\n--b="c d"\n' >flags.txt
+	[ "$(XLA_FLAGS=flags.txt flags)" = "$here --a
+--b=\"c d\"" ] || die "flags of a file: $(XLA_FLAGS=flags.txt flags)"
+	echo --xla_gpu_cuda_data_dir=/x >flags.txt
+	[ "$(XLA_FLAGS=flags.txt flags)" = flags.txt ] || die "the toolkit of a file"
+	[ "$(XLA_FLAGS=none.txt flags)" = none.txt ] || die "a file that is not there"
+	[ "$(XLA_FLAGS=/dev/zero flags)" = /dev/zero ] || die "a file without an end"
+fi
+flags() { "$W" run -q --sim h100 -o d -- sh -c 'echo "$XLA_FLAGS"' 2>err; }
 [ "$(XLA_FLAGS=--xla_gpu_cuda_data_dir=/x flags)" = --xla_gpu_cuda_data_dir=/x ] || die "another toolkit was named"
 
 # What XLA asks the programs, and what they do.

@@ -3,7 +3,8 @@
 # check: long
 # jax.profiler in a recorded process, after the recording began and before the first kernel: XLA takes CUPTI and ends
 # it with cuptiFinalize; the agent stands back, comes back, and the profile is what it is without the agent. The profile
-# and the trace of the same run agree on a step's kernels and busy time, and each with the truth on steps' times.
+# and the trace of the same run agree on a step's kernels and busy time, and each with the truth on that and on steps'
+# times, to the nanosecond.
 . tests/jax/jax_env.sh
 printf '[kernel]  . = 20us\n' >"$tmp/scenario"
 export SIMGPU_SCENARIO=$tmp/scenario WARPTAP_COOL_MS=50
