@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The gates: everything in this process that asks for a driver, NCCL, cuBLAS or CUPTI function by name passes here.
+ * The gates: everything in this process that asks for a function of the driver, NCCL, cuBLAS, cuDNN or CUPTI by name.
  * dlsym and dlvsym are interposed; cuGetProcAddress and _v2 are wrapped like any driver call. Any thread, load time
  * included.
  *
@@ -34,11 +34,10 @@
 
 static void *wrapper(uint32_t id)
 {
-	static void *const *const wrappers[] = {[WT_LIB_CUDA] = wt_wrappers_cuda,
-						[WT_LIB_NCCL] = wt_wrappers_nccl,
-						[WT_LIB_CUBLAS] = wt_wrappers_cublas,
-						[WT_LIB_CUBLASLT] = wt_wrappers_cublas,
-						[WT_LIB_CUPTI] = wt_wrappers_cupti};
+	static void *const *const wrappers[] = {
+		[WT_LIB_CUDA] = wt_wrappers_cuda,     [WT_LIB_NCCL] = wt_wrappers_nccl,
+		[WT_LIB_CUBLAS] = wt_wrappers_cublas, [WT_LIB_CUBLASLT] = wt_wrappers_cublas,
+		[WT_LIB_CUDNN] = wt_wrappers_cudnn,   [WT_LIB_CUPTI] = wt_wrappers_cupti};
 
 	return wrappers[wt_hooks[id].library][id];
 }
@@ -62,8 +61,9 @@ static void *by_name(uint32_t id, void *handle, void *p)
 	}
 	if (p == real)
 		return wrapper(id);
-	wt_hook_escaped(
-		id); /* a second NCCL or CUPTI in this process: a wrapper has one real function */
+	/* A second NCCL or CUPTI in this process: a wrapper has one real function. */
+	if (wt_hooks[id].library != WT_LIB_CUDNN || !wt_real_is_inner(p))
+		wt_hook_escaped(id);
 	return p;
 }
 

@@ -9,6 +9,7 @@
 extern void *const wt_wrappers_cuda[WT_ID_END];
 extern void *const wt_wrappers_nccl[WT_ID_END];
 extern void *const wt_wrappers_cublas[WT_ID_END];
+extern void *const wt_wrappers_cudnn[WT_ID_END];
 extern void *const wt_wrappers_cupti[WT_ID_END];
 
 CUresult hook_cuGetProcAddress(const char *symbol, void **pfn, int version, cuuint64_t flags);

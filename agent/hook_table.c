@@ -16,6 +16,7 @@ const struct wt_hook wt_hooks[WT_ID_END] = {
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
 #include WT_HOOKS_CUBLAS
+#include WT_HOOKS_CUDNN
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 	{"warptap_mark", 0, WT_KIND_MARK, WT_LIB_OURS, 0, sizeof("warptap_mark") - 1},

@@ -17,6 +17,7 @@ enum wt_hook_id {
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
 #include WT_HOOKS_CUBLAS
+#include WT_HOOKS_CUDNN
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 	WT_ID_MARK,	  /* no hook: rows of marks.c, for the file's Ops packet */
@@ -55,6 +56,7 @@ enum wt_library {
 	WT_LIB_NCCL,
 	WT_LIB_CUBLAS,
 	WT_LIB_CUBLASLT,
+	WT_LIB_CUDNN,
 	WT_LIB_CUPTI,
 	WT_LIB_OURS
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The rare half of the hot path: first call of a thread, chunk full, pool empty, failed or captured calls, unknown
- * context, very long calls; and the bracket around calls of NCCL and cuBLAS. Job threads; errno is kept; no lock.
+ * context, very long calls; and the bracket around calls of libraries. Job threads; errno is kept; no lock.
  */
 #define _GNU_SOURCE
 #include "hot.h"

@@ -40,7 +40,7 @@ void wt_put_row(struct wt_tls *t, struct wt_rec *rec);
 WT_COLD uint32_t wt_ask_capture(uint64_t stream);
 /* Sequence number of the next row of this thread. */
 uint64_t wt_row_seq(const struct wt_tls *t);
-/* Brackets a call of NCCL or cuBLAS (WT_REC_IN_NCCL, _BLAS): rows made inside are its children. */
+/* Brackets a call of NCCL, cuBLAS or cuDNN (WT_REC_IN_NCCL, _BLAS): rows made inside are its children. */
 void wt_library_enter(struct wt_tls *t, struct wt_rec *row, uint32_t inside);
 void wt_library_leave(struct wt_tls *t, struct wt_rec *row, uint32_t kind, uint32_t status,
 		      uint64_t end_tsc);

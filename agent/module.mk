@@ -4,7 +4,8 @@
 # interposes (gates, wrappers), for unit tests.
 AGENT_SRC   := $(sort $(wildcard agent/*.c) $(wildcard collectors/*.c))
 AGENT_OBJS  := $(call objs,$(AGENT_SRC)) $(filter-out %/frame_read.o,$(PROTO_OBJS))
-AGENT_GATES := $(call objs,agent/gate.c agent/hooks_cuda.c agent/hooks_nccl.c agent/hooks_cublas.c agent/hooks_cupti.c)
+AGENT_GATES := $(call objs,agent/gate.c agent/hooks_cuda.c agent/hooks_nccl.c agent/hooks_cublas.c agent/hooks_cudnn.c \
+	       agent/hooks_cupti.c)
 AGENT_LIBC  := -Wl,-Bstatic -lprotobuf-c -lzstd -Wl,-Bdynamic
 
 ALL += $(O)/libwarptap.so
@@ -16,7 +17,7 @@ $(O)/agent/hooks_cuda.o $(O)/agent/hooks_cublas.o: MODINC += -fno-optimize-sibli
 # Generated, and included by many: there before the first of them is compiled.
 $(call objs,$(AGENT_SRC)): | $(O)/proto/trace.pb-c.h
 
-$(O)/agent/agent.map: agent/agent.map.in agent/hook_forms.h agent/hooks_cuda.def agent/hooks_nccl.def agent/hooks_cublas.def agent/hooks_cupti.def
+$(O)/agent/agent.map: agent/agent.map.in agent/hook_forms.h agent/hooks_cuda.def agent/hooks_nccl.def agent/hooks_cublas.def agent/hooks_cudnn.def agent/hooks_cupti.def
 	@mkdir -p $(@D)
 	$(Q)$(CC) -E -P -x c -Iagent $< -o $@
 

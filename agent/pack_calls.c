@@ -205,11 +205,16 @@ static uint32_t gemm_of(struct wt_pack *p, const struct wt_rec *r)
 		.trans = r->u.gemm.ops & 15,
 		.flags = r->u.gemm.ops >> 4,
 		.epilogue = r->u.gemm.epilogue,
+		.work = r->u.gemm.work,
 	};
-	size_t same = offsetof(struct wt_gemm, pad) - offsetof(struct wt_gemm, m);
+	size_t same = sizeof(like) - offsetof(struct wt_gemm, m);
 	uint32_t id;
 
-	if (r->u.gemm.ops & WT_GEMM_GROUPED) { /* sums: see trace.proto */
+	if (like.work) {
+		like.flags = (uint32_t)r->u.gemm.epilogue << 4;
+		like.epilogue = 0;
+	}
+	if (like.work || r->u.gemm.ops & WT_GEMM_GROUPED) { /* sums: see trace.proto */
 		like.m = r->u.gemm.m | (uint64_t)r->u.gemm.n << 32;
 		like.n = r->u.gemm.k | (uint64_t)r->u.gemm.batch << 32;
 		like.k = r->object;

@@ -280,7 +280,7 @@ static void say_gemms(struct wt_pack *p, const uint32_t *ids, size_t n)
 		w[0][i] = ids[i];
 		for (size_t k = 0; k < 4; k++)
 			w[k + 1][i] = size[k];
-		for (size_t k = 0; k < 7; k++)
+		for (size_t k = 0; k < 8; k++)
 			s[k][i] = v[k];
 	}
 	WT_COLUMN(m, id, w[0], n);
@@ -295,6 +295,7 @@ static void say_gemms(struct wt_pack *p, const uint32_t *ids, size_t n)
 	WT_COLUMN(m, trans, s[4], n);
 	WT_COLUMN(m, flags, s[5], n);
 	WT_COLUMN(m, epilogue, s[6], n);
+	WT_COLUMN(m, work, s[7], n);
 	wt_pack_emit(p, WARPTAP__V1__PACKET__BODY_GEMMS, &m, 0);
 }
 

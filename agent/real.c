@@ -223,15 +223,36 @@ static void *find_cublas(const char *name)
 	return find_linked(name, "libcublas");
 }
 
-int wt_blas_twins;
+/* The libraries behind it export some of its functions too: it comes first. */
+static void *find_cudnn(const char *name)
+{
+	void *p = wt_quiet_dlsym(RTLD_NEXT, name);
 
-struct blas_count {
-	int blas, lt;
+	if (!p)
+		p = find_loaded(name, "libcudnn.so");
+	return p ? p : find_linked(name, "libcudnn");
+}
+
+int wt_real_is_inner(const void *p)
+{
+	const char *base;
+	Dl_info info;
+
+	if (!dladdr(p, &info) || !info.dli_fname)
+		return 0;
+	base = strrchr(info.dli_fname, '/');
+	return wt_begins(base ? base + 1 : info.dli_fname, "libcudnn_");
+}
+
+int wt_blas_twins, wt_dnn_twins;
+
+struct twins {
+	int blas, lt, dnn;
 };
 
-static int count_blas(struct dl_phdr_info *info, size_t size, void *arg)
+static int count_libraries(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct blas_count *c = arg;
+	struct twins *c = arg;
 	const char *base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
 
 	base = base ? base + 1 : info->dlpi_name ? info->dlpi_name : "";
@@ -239,6 +260,8 @@ static int count_blas(struct dl_phdr_info *info, size_t size, void *arg)
 		c->lt++;
 	else if (wt_begins(base, "libcublas"))
 		c->blas++;
+	else if (wt_begins(base, "libcudnn.so"))
+		c->dnn++;
 	return 0;
 }
 
@@ -248,22 +271,35 @@ static int loads(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-int wt_real_blas_twins(void)
+static void look_for_twins(void)
 {
 	static _Atomic(unsigned long long) seen;
 	unsigned long long before = atomic_load_explicit(&seen, memory_order_relaxed), now = before;
-	struct blas_count c = {0, 0};
+	struct twins c = {0, 0, 0};
 
-	if (__atomic_load_n(&wt_blas_twins, __ATOMIC_RELAXED))
-		return 1;
 	dl_iterate_phdr(loads, &now);
 	if (now == before)
-		return 0;
-	dl_iterate_phdr(count_blas, &c);
+		return;
+	dl_iterate_phdr(count_libraries, &c);
 	atomic_store_explicit(&seen, now, memory_order_relaxed);
 	if (c.blas > 1 || c.lt > 1)
 		__atomic_store_n(&wt_blas_twins, 1, __ATOMIC_RELAXED);
-	return c.blas > 1 || c.lt > 1;
+	if (c.dnn > 1)
+		__atomic_store_n(&wt_dnn_twins, 1, __ATOMIC_RELAXED);
+}
+
+int wt_real_blas_twins(void)
+{
+	if (!__atomic_load_n(&wt_blas_twins, __ATOMIC_RELAXED))
+		look_for_twins();
+	return __atomic_load_n(&wt_blas_twins, __ATOMIC_RELAXED);
+}
+
+int wt_real_dnn_twins(void)
+{
+	if (!__atomic_load_n(&wt_dnn_twins, __ATOMIC_RELAXED))
+		look_for_twins();
+	return __atomic_load_n(&wt_dnn_twins, __ATOMIC_RELAXED);
 }
 
 void *wt_real_of_caller(uint32_t id, const void *caller)
@@ -332,7 +368,7 @@ static void *find_cupti(const char *name)
 
 static void *(*const finders[])(const char *) = {
 	[WT_LIB_CUDA] = find_cuda,	 [WT_LIB_NCCL] = find_nccl,   [WT_LIB_CUBLAS] = find_cublas,
-	[WT_LIB_CUBLASLT] = find_cublas, [WT_LIB_CUPTI] = find_cupti,
+	[WT_LIB_CUBLASLT] = find_cublas, [WT_LIB_CUDNN] = find_cudnn, [WT_LIB_CUPTI] = find_cupti,
 };
 
 /*

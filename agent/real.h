@@ -25,7 +25,11 @@ void *wt_real_named(int library, const char *name);
  * is linked with. Looks again when libraries were loaded since; any thread.
  */
 int wt_real_blas_twins(void);
+int wt_real_dnn_twins(void);					/* likewise, two cuDNN */
 extern int wt_blas_twins __attribute__((visibility("hidden"))); /* the same, for the hot path */
+extern int wt_dnn_twins __attribute__((visibility("hidden")));
+/* 1: p lies in one of the libraries behind libcudnn.so, to which that one passes its calls on. */
+int wt_real_is_inner(const void *p);
 /* The function of that hook as the object around `caller` would have been bound to without us. */
 void *wt_real_of_caller(uint32_t id, const void *caller);
 /* dlsym with the caller's dlerror state kept: NULL leaves no message behind. */

@@ -27,6 +27,9 @@
 #define WT_GEMM_SHARED_B 32u
 #define WT_GEMM_TF32	 64u  /* fp32 by way of tf32, by the handle's setting */
 #define WT_GEMM_GROUPED	 128u /* sums over groups of different sizes */
+/* In `epilogue`, where `work` is set. */
+#define WT_GEMM_CAUSAL	1u /* sums are without what a causal mask leaves out */
+#define WT_GEMM_AT_MOST 2u /* sizes that only the device knows are taken at their largest */
 
 struct wt_rec {
 	uint16_t op;	  /* hook id, 1.. (hooks_*.def order) */
@@ -70,10 +73,10 @@ struct wt_rec {
 				batch; /* low halves; bits 32 to 47 of each in `object`, m lowest */
 			uint8_t type_a, type_b, type_c; /* cudaDataType_t; c: of the result */
 			uint8_t compute;		/* cublasComputeType_t */
-			uint8_t ops; /* transa, transb (2 bits each), WT_GEMM_* */
-			uint8_t pad;
+			uint8_t ops;  /* transa, transb (2 bits each), WT_GEMM_* */
+			uint8_t work; /* LibraryWork of trace.proto, 0 = a product: else sums */
 			uint16_t epilogue; /* cublasLtEpilogue_t, 0 = none said */
-		} gemm;			   /* WT_GEMM_GROUPED: collectors/gemm.c */
+		} gemm; /* WT_GEMM_GROUPED: collectors/gemm.c; work: collectors/dnn.c */
 		uint64_t raw[3];
 	} u;
 };

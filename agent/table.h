@@ -41,7 +41,7 @@ struct wt_shape {
 struct wt_gemm { /* as Gemms says it */
 	struct wt_item item;
 	uint64_t m, n, k, batch;
-	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue, pad;
+	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue, work;
 };
 struct wt_stream {
 	struct wt_item item;

@@ -33,7 +33,7 @@ struct wt_tls {
 	uint64_t children_from; /* first row made inside the open library call */
 	uint32_t context_epoch; /* of the cached context: see book.c */
 	uint32_t group;		/* depth of ncclGroupStart */
-	uint8_t library;	/* 1: inside a call of NCCL or cuBLAS */
+	uint8_t library;	/* 1: inside a call of NCCL, cuBLAS or cuDNN */
 	uint8_t cupti;		/* 1: inside another tool's call of CUPTI */
 	uint8_t no_ring;	/* 1: the box had no ring for us; counts go to the shared one */
 	struct wt_rec scratch __attribute__((aligned(16))); /* the row of a call that leaves none */

@@ -13,7 +13,7 @@
 /* CONTROL, BLACK_BOX, ... of trace.proto; the first error of each is kept. */
 #define WT_TROUBLE(what_, error_)                                                                  \
 	wt_trouble(WARPTAP__V1__TROUBLE_WHAT__TROUBLE_WHAT_##what_, (error_))
-#define WT_TROUBLES (WARPTAP__V1__TROUBLE_WHAT__TROUBLE_WHAT_UNTIMED + 1)
+#define WT_TROUBLES (WARPTAP__V1__TROUBLE_WHAT__TROUBLE_WHAT_DESCRIPTORS + 1)
 
 void wt_trouble(unsigned what, int error);
 /* How often, and the first error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a row of the lists becomes as code. Included by hooks_cuda.c, hooks_nccl.c, hooks_cublas.c and
- * hooks_cupti.c only.
+ * What a row of the lists becomes as code. Included by hooks_cuda.c, hooks_nccl.c, hooks_cublas.c, hooks_cudnn.c
+ * and hooks_cupti.c only.
  *
  *   hook_X    the wrapper (hidden name, so that the gates hand out ours whoever else exports X). HOOK rows record
  *             here when nothing is special; inert or off, they call the real one and no more
@@ -22,6 +22,7 @@
 #define WT_MISSING_NCCL	 WT_NCCL_SYSTEM_ERROR
 #define WT_RET_CUBLAS	 wt_blas_status
 #define WT_RET_CUBLASLT	 wt_blas_status
+#define WT_RET_CUDNN	 wt_dnn_status
 #define WT_RET_CUPTI	 wt_cupti_result
 #define WT_MISSING_CUPTI 27 /* CUPTI_ERROR_NOT_SUPPORTED */
 

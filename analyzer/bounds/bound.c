@@ -132,7 +132,7 @@ static void find_work(struct wt_bounds *b, const struct wt_op *op, struct wt_ver
 		v->flops = wt_work_flops(w);
 		v->bytes = wt_work_bytes(w);
 		v->dtype = w->math < WT_DTYPES ? (enum wt_dtype)w->math : WT_DTYPE_UNKNOWN;
-		v->product = w->kind != WT_WORK_STREAM;
+		v->product = w->kind == WT_WORK_SUMS ? w->m > 0 : w->kind != WT_WORK_STREAM;
 	} else if (in->flops || in->bytes) {
 		v->flops = (double)in->flops;
 		v->bytes = (double)in->bytes;

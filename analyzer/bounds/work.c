@@ -58,6 +58,8 @@ double wt_work_flops(const struct wt_work *w)
 		return 2.5 * attention_flops(w);
 	case WT_WORK_STREAM:
 		return (double)w->m * (double)w->k;
+	case WT_WORK_SUMS:
+		return 2 * complex_ * (double)w->m;
 	default:
 		return 0;
 	}
@@ -81,6 +83,8 @@ double wt_work_bytes(const struct wt_work *w)
 	double q = (double)w->m * d * batch,
 	       kv = (double)w->n * d * batch / (w->group ? (double)w->group : 1);
 
+	if (w->kind == WT_WORK_SUMS)
+		return (double)w->n + (double)w->k;
 	if (!(a > 0) || !(out > 0))
 		return 0;
 	switch (w->kind) {

@@ -10,6 +10,7 @@
  *   attention        2 q s H (d_qk + d_v) - q^2 H (d_qk + d_v) where causal and q <= s; K and V once per group of heads
  *   its backward     2.5 times the FLOPs (five products instead of two); Q K V O dO read, dQ dK dV written
  *   stream           k FLOPs an element read
+ *   sums             two FLOPs a multiply-add; bytes as they are
  */
 #ifndef WT_WORK_H
 #define WT_WORK_H

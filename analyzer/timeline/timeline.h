@@ -98,10 +98,12 @@ enum wt_work_kind {
 	WT_WORK_ATTENTION, /* batch heads: m queries, n keys, k sizes of a query, kv of a value; forward */
 	WT_WORK_ATTENTION_BACKWARD,
 	WT_WORK_STREAM, /* m elements read, n written, k FLOPs an element: norms and the like */
+	WT_WORK_SUMS,	/* m multiply-adds of products of whatever kind, n bytes read, k written */
 };
 enum wt_work_source {
 	WT_WORK_BY_ARGUMENTS = 1, /* of the library's call */
 	WT_WORK_BY_SHAPES,	  /* of the operator around the launch */
+	WT_WORK_BY_DESCRIPTORS, /* of the library's call: of fp32 they do not say how it is multiplied */
 };
 #define WT_WORK_SHARED_A 1u /* one operand for the whole batch */
 #define WT_WORK_SHARED_B 2u

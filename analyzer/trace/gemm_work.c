@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix products of cuBLAS: which kernel computed which. A product's launches have its call as parent; of the kernels
- * they made the longest has the work (the others reduce, convert, clear), so a call's work is there once.
+ * Matrix products of cuBLAS, and what cuDNN computes: which kernel computed which. A product's launches have its call
+ * as parent; of the kernels they made the longest has the work (the others reduce, convert, clear), so a call's work
+ * is there once.
  *
  * A kernel of a graph has no such parent: see graph_work.c.
  */
@@ -58,6 +59,27 @@ static uint8_t math_of(const struct wt_work *w, uint32_t compute, uint32_t flags
 	return w->a < w->b ? w->a : w->b;
 }
 
+/* A call of cuDNN. What is known at most, or in part, is no work: bounds and utilisation would be claimed of it. */
+static uint32_t sums_of(struct wt_trace *t, const struct wt_gemm_row *g)
+{
+	struct wt_work w = {.kind = WT_WORK_SUMS,
+			    .source = WT_WORK_BY_DESCRIPTORS,
+			    .m = g->m,
+			    .n = g->n,
+			    .k = g->k,
+			    .batch = 1};
+
+	if (!g->n || !g->k || g->flags & WT_PB(GEMM_FLAG, AT_MOST))
+		return 0;
+	w.flags = g->flags & WT_PB(GEMM_FLAG, CAUSAL) ? WT_WORK_CAUSAL : 0;
+	w.a = dtype_of(g->type_a, &w.flags);
+	w.b = dtype_of(g->type_b, &w.flags);
+	w.out = dtype_of(g->type_c, &w.flags);
+	if (w.m && w.a != WT_DTYPE_FP32)
+		w.math = w.a < w.b ? w.a : w.b;
+	return wt_builder_work(t->b, &w);
+}
+
 static uint32_t work_of(struct wt_trace *t, const struct wt_gemm_row *g)
 {
 	struct wt_work w = {.kind = WT_WORK_GEMM,
@@ -67,6 +89,8 @@ static uint32_t work_of(struct wt_trace *t, const struct wt_gemm_row *g)
 			    .k = g->k,
 			    .batch = g->batch};
 
+	if (g->work)
+		return sums_of(t, g);
 	if (g->flags & WT_PB(GEMM_FLAG, GROUPED))
 		w.kind = WT_WORK_GEMM_SUM;
 	else if (!g->batch) /* sizes could not be read */

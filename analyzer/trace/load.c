@@ -204,17 +204,18 @@ static void load_gemms(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	const Warptap__V1__Gemms *m = p->gemms;
 	size_t n = COLUMNS(t, m->n_id, m->n_m, m->n_n, m->n_k, m->n_batch, m->n_type_a, m->n_type_b,
-			   m->n_type_c, m->n_compute, m->n_trans, m->n_flags, m->n_epilogue);
+			   m->n_type_c, m->n_compute, m->n_trans, m->n_flags, m->n_epilogue,
+			   m->n_work);
 
 	for (size_t i = 0; i < n; i++) {
 		struct wt_gemm_row *g = ROW_FOR(t, gemm_ids, gemms, AT(m, id, i));
 
 		if (!g)
 			return;
-		*g = (struct wt_gemm_row){AT(m, m, i),	    AT(m, n, i),       AT(m, k, i),
-					  AT(m, batch, i),  AT(m, type_a, i),  AT(m, type_b, i),
-					  AT(m, type_c, i), AT(m, compute, i), AT(m, trans, i),
-					  AT(m, flags, i),  AT(m, epilogue, i)};
+		*g = (struct wt_gemm_row){AT(m, m, i),	    AT(m, n, i),	AT(m, k, i),
+					  AT(m, batch, i),  AT(m, type_a, i),	AT(m, type_b, i),
+					  AT(m, type_c, i), AT(m, compute, i),	AT(m, trans, i),
+					  AT(m, flags, i),  AT(m, epilogue, i), AT(m, work, i)};
 	}
 }
 

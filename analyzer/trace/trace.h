@@ -88,7 +88,7 @@ struct wt_function {
 };
 struct wt_gemm_row { /* of Gemms */
 	uint64_t m, n, k, batch;
-	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue;
+	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue, work;
 };
 struct wt_stream_row {
 	uint64_t id, handle;

@@ -31,6 +31,8 @@ static const struct {
 	KIND(LEFT_BEHIND, SYSTEM, "a file of the recorder's could not be removed"),
 	KIND(LOG, SYSTEM, "lines of the recorder's log are lost"),
 	KIND(UNTIMED, NONE, "CUPTI gave records without times: collection was begun anew"),
+	KIND(DESCRIPTORS, NONE,
+	     "of more descriptors of cuDNN than there is room for sizes are missing"),
 #undef KIND
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

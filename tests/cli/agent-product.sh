@@ -21,7 +21,7 @@ nm -D --undefined-only "$lib" | grep -q '__tls_get_addr' && die "TLS is not init
 # Exports are the lists and the gates, no more and no less.
 nm -D --defined-only "$lib" | awk '{ print $3 }' | sort >"$T/exports"
 { printf '%s\n' dlsym dlvsym _exit _Exit warptap_mark InitializeInjectionNvtx2 ncclProfiler_v{1..6}
-  printf '#include "hook_forms.h"\n#define WT_ROW(f_, pt_, l_, k_, v_, n_, ...) @ n_ v_ pt_ l_ @\n#include WT_HOOKS_CUDA\n#include WT_HOOKS_NCCL\n#include WT_HOOKS_CUBLAS\n#include WT_HOOKS_CUPTI\n' |
+  printf '#include "hook_forms.h"\n#define WT_ROW(f_, pt_, l_, k_, v_, n_, ...) @ n_ v_ pt_ l_ @\n#include WT_HOOKS_CUDA\n#include WT_HOOKS_NCCL\n#include WT_HOOKS_CUBLAS\n#include WT_HOOKS_CUDNN\n#include WT_HOOKS_CUPTI\n' |
 	${CC:-gcc} -E -P -x c -Iagent - | tr '@' '\n' | sed -n 's/^ *\([a-z][A-Za-z0-9_]*\) .*/\1/p'; } | sort >"$T/lists"
 [ "$(wc -l <"$T/lists")" -gt 200 ] || die "the lists could not be read"
 diff "$T/lists" "$T/exports" || die "exports are not the lists (< listed, > exported)"
