@@ -24,6 +24,7 @@
 
 #include "agent.h"
 #include "config.h"
+#include "proc_text.h"
 #include "proto/wt_err.h"
 #include "trouble.h"
 
@@ -220,16 +221,10 @@ void wt_box_want_buffers(int now)
 static uint64_t read_limit(const char *path)
 {
 	char text[64];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
 
-	if (fd < 0)
+	wt_proc_text(path, text, sizeof(text));
+	if (text[0] < '0' || text[0] > '9')
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0 || text[0] < '0' || text[0] > '9')
-		return 0;
-	text[n] = 0;
 	return strtoull(text, NULL, 10);
 }
 
@@ -242,22 +237,16 @@ static uint64_t cgroup_limit(void)
 		     {":memory:/", "/sys/fs/cgroup/memory%.*s/memory.limit_in_bytes"}};
 	char text[2048], path[2304];
 	char *line;
-	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	uint64_t limit = 0;
 
-	if (fd >= 0)
-		close(fd);
-	if (n > 0) {
-		text[n] = 0;
-		for (size_t i = 0; i < sizeof(where) / sizeof(where[0]) && !limit; i++) {
-			line = strstr(text, where[i].key);
-			if (!line)
-				continue;
-			line += strlen(where[i].key) - 1;
-			snprintf(path, sizeof(path), where[i].file, (int)strcspn(line, "\n"), line);
-			limit = read_limit(path);
-		}
+	wt_proc_text("/proc/self/cgroup", text, sizeof(text));
+	for (size_t i = 0; i < sizeof(where) / sizeof(where[0]) && !limit; i++) {
+		line = strstr(text, where[i].key);
+		if (!line)
+			continue;
+		line += strlen(where[i].key) - 1;
+		snprintf(path, sizeof(path), where[i].file, (int)strcspn(line, "\n"), line);
+		limit = read_limit(path);
 	}
 	if (!limit)
 		limit = read_limit("/sys/fs/cgroup/memory.max");

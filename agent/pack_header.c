@@ -13,7 +13,6 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/pack.h"
+#include "agent/proc_text.h"
 #include "agent/real_calls.h"
 #include "agent/trouble.h"
 
@@ -170,7 +170,6 @@ static void read_process(void)
 {
 	char text[512];
 	ssize_t n;
-	int fd;
 
 	if (gethostname(head.host, sizeof(head.host) - 1) != 0) {
 		WT_TROUBLE(PROCESS, errno);
@@ -192,13 +191,8 @@ static void read_process(void)
 	for (char *s = head.program; *s; s++)
 		if ((unsigned char)*s >= 0x80)
 			*s = '?';
-	fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n < 0)
+	if (wt_proc_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
 		WT_TROUBLE(PROCESS, errno);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	for (size_t i = 0, digits = 0; text[i] && digits < 32; i++) {
 		const char *hex = "0123456789abcdef", *at = strchr(hex, text[i]);
 

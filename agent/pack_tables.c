@@ -6,7 +6,6 @@
  * Order matters once: things name strings, so they are walked first and strings are said before them.
  * An id is file-wide for ever, and means nothing in a segment before that segment has said it.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/pack.h"
+#include "agent/proc_text.h"
 #include "agent/registry.h"
 #include "collectors/cupti_activity.h"
 
@@ -152,18 +152,13 @@ static uint32_t thread_name(struct wt_pack *p, uint64_t tid)
 {
 	char path[64], name[64];
 	ssize_t n;
-	int fd;
 
 	if (p->recovering)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/task/%llu/comm", (unsigned long long)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0; /* gone already */
-	n = read(fd, name, sizeof(name) - 1);
-	close(fd);
+	n = wt_proc_text(path, name, sizeof(name));
 	if (n <= 0)
-		return 0;
+		return 0; /* gone already */
 	name[n - (name[n - 1] == '\n')] = '\0';
 	return wt_string_id(p, name);
 }
