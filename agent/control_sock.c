@@ -2,7 +2,8 @@
 /*
  * Opening the control socket; see control_sock.h. The directory is opened once, without following a link at its end,
  * checked by its descriptor, and used by that descriptor (/proc/self/fd), so that what was checked is what is used, and
- * a long path is no obstacle. Between bind() and listen() nobody can connect, and then the mode is right.
+ * a long path is no obstacle. Between bind() and listen() nobody can connect, then the mode is right, and only then the
+ * socket gets the name that clients look for: one that found it before would take it for left behind, and remove it.
  *
  * What lies there under our own name was left by an earlier image of this process (exec) and goes. What others left
  * behind is not looked at: a job must not have to wait for that; `warptap attach` clears it away.
@@ -22,6 +23,7 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/proc_text.h"
 #include "agent/trouble.h"
 #include "proto/wt_err.h"
 
@@ -80,38 +82,36 @@ static int find_dir(char *path, size_t n)
 static unsigned long long start_time(void)
 {
 	char text[1024], *at;
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
+	wt_proc_text("/proc/self/stat", text, sizeof(text));
 	at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;
 }
 
+/* Clients look at names that begin with a digit. */
 static int listen_in(struct wt_control_sock *s, const char *dir, int dir_fd, const char *name)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char hidden[100];
 	struct stat st;
 	int fd, why;
 
+	snprintf(hidden, sizeof(hidden), ".%s", name);
 	if (snprintf(s->path, sizeof(s->path), "%s/%s", dir, name) >= (int)sizeof(s->path) ||
-	    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s", dir_fd, name) >=
+	    snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s", dir_fd, hidden) >=
 		    (int)sizeof(addr.sun_path))
 		return -WT_E_LIMIT;
 	fd = wt_control_fd_high(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 	if (fd < 0)
 		return -WT_E_IO;
-	unlinkat(dir_fd, name, 0);
+	unlinkat(dir_fd, hidden, 0);
 	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		goto fail;
-	if (fchmodat(dir_fd, name, 0600, 0) || listen(fd, BACKLOG) || fstat(fd, &st)) {
-		unlinkat(dir_fd, name, 0);
+	if (fchmodat(dir_fd, hidden, 0600, 0) || listen(fd, BACKLOG) || fstat(fd, &st) ||
+	    renameat(dir_fd, hidden, dir_fd, name)) {
+		unlinkat(dir_fd, hidden, 0);
 		goto fail;
 	}
 	s->fd = fd;

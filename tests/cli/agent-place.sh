@@ -38,7 +38,7 @@ core() { ls /tmp/core "$PWD"/core* 2>/dev/null && fail "$1: a core file" || :; }
 rc=0; LD_LIBRARY_PATH="$build/simgpu/lib" SIMGPU_SCENARIO="$dir/quick" "$build/tests/cli/agent_place" early kill:socket >"$dir/out" 2>&1 || rc=$?
 if [ $rc = 0 ]; then
 	# What only control needs: everything is recorded, nothing listens.
-	for call in socket bind pipe2 ppoll mkdir; do
+	for call in socket bind pipe2 ppoll mkdir renameat; do
 		for action in kill thread trap; do
 			place "$action-$call" early "$action:$call"
 			whole "$action-$call"; logged "$action-$call" "kills for $call: no control"

@@ -23,7 +23,7 @@ ERRORS = {
     "futex": "EPERM", "getrandom": "ENOSYS", "getsockopt": "EINVAL", "listen": "EOPNOTSUPP", "madvise": "EINVAL",
     "mkdir": "EACCES", "mmap": "ENOMEM", "mprotect": "ENOMEM", "munmap": "EINVAL", "newfstatat": "EACCES",
     "openat": "EMFILE EACCES ENOENT", "pipe2": "EMFILE", "ppoll": "ENOMEM", "prlimit64": "EPERM", "pwrite64": "ENOSPC EIO",
-    "read": "EIO", "readlink": "EACCES", "recvfrom": "EIO", "rt_sigpending": "EFAULT", "rt_sigprocmask": "EINVAL",
+    "read": "EIO", "readlink": "EACCES", "recvfrom": "EIO", "renameat": "EACCES", "rt_sigpending": "EFAULT", "rt_sigprocmask": "EINVAL",
     "rt_sigtimedwait": "EAGAIN", "sched_getaffinity": "EPERM", "sched_setscheduler": "EPERM", "sendto": "EIO",
     "socket": "EMFILE", "statfs": "ENOSYS", "uname": "EFAULT", "unlink": "EACCES", "unlinkat": "ENOENT", "write": "ENOSPC",
     "12": "ENOMEM", "13": "EINVAL", "79": "EACCES",  # brk, rt_sigaction, getcwd
@@ -102,7 +102,7 @@ def judge(d, ended, want, healthy, removes):
         bad.append("descriptors: %d, then %d; healthy %d" % (then[0], now[0], then0[0]))
     if now[1] > then[1] + 1024 or now[1] > now0[1] + 4096:
         bad.append("kB mapped: %d, then %d; healthy %d" % (then[1], now[1], now0[1]))
-    left = glob.glob(d + "/ring/*") + glob.glob(d + "/control/*") + [p for p in glob.glob(d + "/trace/*") if not p.endswith((".wt", ".log"))]
+    left = glob.glob(d + "/ring/*") + glob.glob(d + "/control/*") + glob.glob(d + "/control/.*") + [p for p in glob.glob(d + "/trace/*") if not p.endswith((".wt", ".log"))]
     if left and not removes:
         bad.append("left behind: %s" % left)
     got = facts(d)

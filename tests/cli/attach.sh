@@ -10,11 +10,13 @@ export WARPTAP_CONTROL_DIR=$dir/run/warptap WARPTAP_EXIT_MS=10000 WARPTAP_BUDGET
 mkdir -m 700 "$dir/run"
 die() { echo "FAIL: $*"; cat "$dir"/*.out "$dir"/*/*.log 2>/dev/null; exit 1; }
 
-start() { # NAME [VAR=VALUE...] -- WORDS: sets job (of warptap run) and pid (of the job)
+# NAME [VAR=VALUE...] -- WORDS: sets job (of warptap run) and pid (of the job), which goes on until `finish NAME`
+start() {
 	local name=$1 vars=(); shift
 	while [ "$1" != -- ]; do vars+=("$1"); shift; done; shift
 	: >"$dir/$name.out"
-	env "${vars[@]}" "$build/warptap" run -q --sim h100 -o "$dir/$name" -- "$build/tests/cli/steady" "$@" >"$dir/$name.out" 2>&1 &
+	env "${vars[@]}" "$build/warptap" run -q --sim h100 -o "$dir/$name" -- "$build/tests/cli/steady" "$@" \
+		seconds=300 until="$dir/$name.end" >"$dir/$name.out" 2>&1 &
 	job=$!; pid=
 	for _ in $(seq 600); do
 		pid=$(awk '/^ready/ { print $2 }' "$dir/$name.out"); [ -z "$pid" ] || break; sleep 0.05
@@ -23,7 +25,7 @@ start() { # NAME [VAR=VALUE...] -- WORDS: sets job (of warptap run) and pid (of 
 	for _ in $(seq 200); do "$build/warptap" attach "$pid" status >"$dir/status" 2>/dev/null && return; sleep 0.05; done
 	die "$name: no agent answers"
 }
-finish() { local rc=0; wait $job || rc=$?; job=; [ $rc = "${2:-0}" ] || die "$1: exit $rc"; }
+finish() { local rc=0; : >"$dir/$1.end"; wait $job || rc=$?; job=; [ $rc = "${2:-0}" ] || die "$1: exit $rc"; }
 attach() { "$build/warptap" attach "$@" >"$dir/attach" 2>&1 || { cat "$dir/attach"; die "attach $*"; }; }
 refused() { ! "$build/warptap" attach "$@" >"$dir/attach" 2>&1 || die "not refused: attach $*"; }
 value() { awk -v k="$1" '$1 == k { print $2 }' "$dir/attach"; }
@@ -31,17 +33,20 @@ sockets() { find "$dir/run" -type s | wc -l; }
 
 # ---- windows, counted to the call ----
 for level in count off; do
-	start $level WARPTAP_LEVEL=$level WARPTAP_FLUSH_MS=100 -- seconds=3 threads=2 rate=3000
+	start $level WARPTAP_LEVEL=$level WARPTAP_FLUSH_MS=100 -- threads=2 rate=3000
 	[ "$(stat -c %a "$dir/run/warptap")" = 700 ] || die "mode of the directory"
 	[ "$(stat -c %a "$dir"/run/warptap/*)" = 600 ] || die "mode of the socket"
 	attach $pid status; [ "$(value level)" = $level ] || die "level is $(value level)"
 	[ "$(value escaped) $(value box)" = '0 file' ] || die "escaped, box: $(value escaped) $(value box)"
 	attach $pid window --for 300ms
-	attach $pid window --for 200ms --no-wait
+	attach $pid window --for 60s --no-wait
 	refused $pid window --for 1s; grep -q 'a window is open' "$dir/attach" || die "the wrong reason"
 	attach $pid status; [ "$(value level) $(value window)" = 'trace open' ] || die "no window is open"
-	sleep 0.6
+	attach $pid stop
 	attach $pid status; [ "$(value level) $(value window) $(value windows_opened)" = "$level none 2" ] || die "the window stays open"
+	attach $pid window --for 200ms --no-wait
+	for _ in $(seq 600); do attach $pid status; [ "$(value window)" = open ] || break; sleep 0.05; done
+	[ "$(value level) $(value window) $(value windows_opened)" = "$level none 3" ] || die "nobody closes the window"
 	attach $pid start; sleep 0.2; attach $pid stop
 	attach $pid snapshot
 	finish $level
@@ -67,18 +72,20 @@ names = {k["name"] for k in r["kernels"]}
 assert names == {"steady_%d" % i for i in range(8)}, names
 P
 	"$build/warptap" info --packets "$dir"/$level/*.wt >"$dir/packets"
-	for n in 1 2 3; do
+	for n in 1 2 3 4; do
 		[ "$(grep -c "state .*level=3 cupti=CUPTI_STATE_OURS reason=STATE_REASON_COMMAND .*window=$n " "$dir/packets")" = 1 ] ||
 			die "$level: window $n is not in the trace once"
 	done
 done
 
 # ---- levels, and a snapshot of a job that is killed ----
-start killed WARPTAP_LEVEL=off WARPTAP_FLUSH_MS=60000 -- seconds=60
+start killed WARPTAP_LEVEL=off WARPTAP_FLUSH_MS=60000 --
 attach $pid level api; attach $pid status; [ "$(value level)" = api ] || die "level api"
 attach $pid level count; attach $pid level off; attach $pid level trace
 attach $pid status; [ "$(value level) $(value cupti)" = 'trace ours' ] || die "level trace"
-sleep 0.3; attach $pid level off; attach $pid snapshot
+before=$(value calls)
+for _ in $(seq 600); do attach $pid status; [ "$(value calls)" -lt $((before + 400)) ] || break; sleep 0.05; done
+attach $pid level off; attach $pid snapshot
 kill -9 $pid; finish killed 137 2>/dev/null || :
 job=
 "$build/warptap" report --json "$dir/killed" >"$dir/killed.json" || [ $? = 3 ] || die "killed: no report"
@@ -89,14 +96,14 @@ python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["completeness"]; 
 refused --all status; [ "$(sockets)" = 0 ] || die "a stale socket stays"
 
 # ---- many agents; a child keeps no socket; a pid that comes again ----
-start one WARPTAP_LEVEL=off -- seconds=6 fork=50; one=$job
-start two WARPTAP_LEVEL=off -- seconds=6 close; two=$job
+start one WARPTAP_LEVEL=off -- fork=50; one=$job
+start two WARPTAP_LEVEL=off -- close; two=$job
 sleep 0.7 # the socket is made anew, once a second
 for _ in $(seq 100); do attach --all status; [ "$(grep -c '^pid' "$dir/attach")" = 2 ] && break; sleep 0.05; done
 attach --all window --for 100ms
 [ "$(grep -c 'window closed' "$dir/attach")" = 2 ] || die "--all reaches $(grep -c 'window closed' "$dir/attach")"
 job=$one; finish one; job=$two; finish two
-start orphan -- seconds=30 orphan
+start orphan -- orphan
 kill -9 $pid; wait $job || :; job=
 refused $pid status; [ "$(sockets)" = 0 ] || die "an orphan keeps the socket of its parent"
 python3 - "$dir/run/warptap/$$.1.1" <<'P'
@@ -107,7 +114,7 @@ refused $$ status; grep -q 'no agent answers' "$dir/attach" || die "a stale sock
 [ "$(sockets)" = 0 ] || die "it stays"
 
 # ---- strangers ----
-start hard WARPTAP_LEVEL=off -- seconds=8 rate=500
+start hard WARPTAP_LEVEL=off -- rate=500
 python3 - "$dir"/run/warptap/* <<'P' || die "garbage, floods, slow clients"
 import os, socket, sys
 path = sys.argv[1]
@@ -171,9 +178,13 @@ else
 fi
 finish hard
 
+# ---- whoever looks while the socket is being made does not take it for left behind
+start early SLOW_LISTEN_MS=1000 LD_PRELOAD="$build/tests/cli/libslow_write.so" --
+finish early
+
 # ---- the usual directory; one that is not ours alone is not used; the job goes on ----
 unset WARPTAP_CONTROL_DIR; export XDG_RUNTIME_DIR=$dir/run
-start xdg -- seconds=2; [ "$(sockets)" = 1 ] || die "no socket in XDG_RUNTIME_DIR"; finish xdg
+start xdg --; [ "$(sockets)" = 1 ] || die "no socket in XDG_RUNTIME_DIR"; finish xdg
 rm -rf "$dir/run/warptap"; mkdir "$dir/elsewhere"; ln -s "$dir/elsewhere" "$dir/run/warptap"
 env WARPTAP_LEVEL=count "$build/warptap" run -q --sim h100 -o "$dir/link" -- "$build/tests/cli/steady" seconds=0.5 >"$dir/link.out" 2>&1 || die "link"
 [ -z "$(ls "$dir/elsewhere")" ] || die "a link was followed"

@@ -68,7 +68,7 @@ static const struct {
 			CALL(unlink) CALL(unlinkat) CALL(ppoll) CALL(rt_sigtimedwait)
 				CALL(sched_getaffinity) CALL(access) CALL(readlink)
 					CALL(rt_sigpending) CALL(newfstatat) CALL(accept4)
-						CALL(uname) CALL(geteuid)
+						CALL(uname) CALL(geteuid) CALL(renameat)
 #undef CALL
 };
 

@@ -2,13 +2,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A slow disk, preloaded behind the agent: each write() or pwrite() to a *.wt takes SLOW_MS milliseconds, until the
- * file SLOW_UNTIL exists.
+ * file SLOW_UNTIL exists. And a slow machine: SLOW_LISTEN_MS go by before a listen().
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void take_time(int fd)
@@ -41,4 +42,16 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t at)
 		*(void **)&real = dlsym(RTLD_NEXT, "pwrite");
 	take_time(fd);
 	return real(fd, buf, n, at);
+}
+
+int listen(int fd, int n)
+{
+	static int (*real)(int, int);
+	const char *ms = getenv("SLOW_LISTEN_MS");
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "listen");
+	if (ms)
+		usleep((useconds_t)atoi(ms) * 1000);
+	return real(fd, n);
 }

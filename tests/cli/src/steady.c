@@ -3,13 +3,14 @@
 /*
  * A job that goes on, to be attached to: steady [seconds=S] [rate=LAUNCHES_PER_S] [threads=N] [collective=EACH]
  * [step=EACH] [later=RATE]
- *         [rank=R ranks=N id=FILE] [fork=N] [orphan] [close]
+ *         [rank=R ranks=N id=FILE] [fork=N] [orphan] [close] [until=FILE] [launches=N]
  * Each thread launches one of 8 kernels at the given rate (0: flat out), a copy each 16th, a memset each 50th, a graph
  * of 3 kernels and a copy each 100th; with collective=K an all-reduce each K-th launch on thread 0. Waits each 64th. At
  * the end prints "launched N copied N set N graphs N collectives N". close: closes all descriptors from 3 on, now and
  * then, and opens files of its own. fork=N: so many children that end at once, on the way; orphan: one that stays for
  * five seconds, whatever becomes of its parent. later=RATE: after a third of the time at this rate. step=K: the first
- * thread marks a step each K-th launch (annotate.h).
+ * thread marks a step each K-th launch (annotate.h). until=FILE: ends when that file is there, before its time too;
+ * launches=N: when each thread has made so many, whatever the time: then a slow machine takes longer and does no less.
  * tell=FILE: for whoever kills it: a row of eight 64-bit numbers a thread, of calls that have returned (launches,
  * copies, memsets, graph launches, collectives); launch i of a thread then has i + 1 blocks.
  * die=_exit|abort|exec: how it ends itself after 0.7 s, in the middle of its work.
@@ -44,7 +45,8 @@ static CUcontext ctx;
 static CUfunction kernel[KERNELS];
 static ncclComm_t comm;
 static double seconds = 2;
-static long rate = 2000, later = -1, collective, step, total[5];
+static long rate = 2000, later = -1, launches, collective, step, total[5];
+static const char *until;
 static volatile uint64_t (*told)[8]; /* by thread */
 static _Atomic int threads_begun;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -89,6 +91,16 @@ static CUgraphExec make_graph(CUstream stream, CUdeviceptr to, const void *from)
 	return exec;
 }
 
+/* With other ranks all must make as many collectives: then the number decides and not the time. */
+static int goes_on(long i, double end, int first)
+{
+	if (launches)
+		return i < launches;
+	if (collective && first)
+		return i < (long)(seconds * (double)rate);
+	return now() < end && !(until && i % 16 == 0 && !access(until, F_OK));
+}
+
 static void *work(void *arg)
 {
 	static char host[4096];
@@ -106,9 +118,8 @@ static void *work(void *arg)
 	exec = make_graph(s, mem, host);
 	start = now();
 	end = start + seconds;
-	/* With other ranks all must make as many collectives: then the number decides and not the time. */
 	at_rate = rate;
-	while (collective && first ? i < (long)(seconds * (double)rate) : now() < end) {
+	while (goes_on(i, end, (int)first)) {
 		if (step && first && i % step == 0) {
 			if (i)
 				wt_step_end();
@@ -227,6 +238,8 @@ int main(int argc, char **argv)
 	collective = option(argc, argv, "collective", 0);
 	step = option(argc, argv, "step", 0);
 	later = option(argc, argv, "later", -1);
+	launches = option(argc, argv, "launches", 0);
+	until = text(argc, argv, "until");
 	if (text(argc, argv, "tell"))
 		tell_to(text(argc, argv, "tell"));
 	OK(cuInit(0));
