@@ -4,7 +4,7 @@
 # warptap doctor: what it says of machines, containers and commands that can and cannot be recorded, and its exit code.
 set -eu
 build=$(realpath "${BUILD:-build}")
-dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d); job=; trap '[ -z "$job" ] || kill $job 2>/dev/null || :; rm -rf "$dir"' EXIT
 export WARPTAP_CONTROL_DIR=$dir/control
 die() { echo "FAIL: $*"; cat "$dir/out"; exit 1; }
 doctor() { # RC ARGS
@@ -67,12 +67,13 @@ for case in "1000 0 ok" "41 0 note" "285 1 NO"; do # no call; socket; fallocate
 done
 
 # What runs, and the one command that makes it cheaper.
-WARPTAP_BUDGET=0 "$build/warptap" run -q --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" seconds=3 >"$dir/job" 2>&1 & job=$!
+WARPTAP_BUDGET=0 "$build/warptap" run -q --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" \
+	seconds=300 until="$dir/end" >"$dir/job" 2>&1 & job=$!
 for _ in $(seq 200); do
 	"$build/warptap" doctor --sim -o "$dir" >"$dir/out" 2>&1 || die "beside a job"
 	grep -q ' running ' "$dir/out" && break
 	sleep 0.05
 done
 has '^  ok    running +process [0-9]+: level trace, CUPTI ours, .*cheaper: warptap attach [0-9]+ level count$'
-wait $job
+touch "$dir/end"; wait $job; job=
 echo ok

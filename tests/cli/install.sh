@@ -45,7 +45,7 @@ works() { # PREFIX
 	(cd "$T" && ${CC:-gcc} -std=c89 -pedantic -Wno-long-long -Wall -Werror $(pkg-config --cflags warptap) -o user user.c \
 		$(pkg-config --libs warptap)) || die "a program against warptap.pc"
 	[ "$("$T/user")" = annotated ] || die "the program"
-	(cd "$T" && rm -rf d && env -i PATH=/usr/bin:/bin HOME="$T" "$p/bin/warptap" run -o d --sim h100 -- \
+	(cd "$T" && rm -rf d && env -i PATH=/usr/bin:/bin HOME="$T" WARPTAP_EXIT_MS=20000 "$p/bin/warptap" run -o d --sim h100 -- \
 		"$B/examples/train2/train2" --steps 4) >"$T/out" 2>"$T/err" || die "run --sim from $p"
 	"$p/bin/warptap" report --json "$T/d" >"$T/r.json" || die "report"
 	python3 - "$T/r.json" <<-'P' || die "what was recorded from $p"

@@ -24,7 +24,7 @@ for ((n = 0; n < kills; n++)); do
 	env "${vars[@]}" "$build/warptap" run -q --level $level --sim h100 -o "$dir/t" -- "$build/tests/cli/steady" \
 		seconds=60 tell="$dir/told" id="$dir/id" $words >"$dir/out" 2>"$dir/err" &
 	runner=$!
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		pid=$(sed -n 's/^ready //p' "$dir/out")
 		[ -z "$pid" ] || [ ! -s "$(echo "$dir"/t/*.wt)" ] || break
 		sleep 0.05
@@ -63,19 +63,17 @@ for ((n = 0; n < kills; n++)); do
 done
 [ $tried -gt 0 ]
 
-# Decisions, too: the disk takes seconds, and the job dies with the last ones in nobody's file.
+# Decisions, too: the disk takes longer than the job lives, which dies with the last ones in nobody's file.
 rm -rf "$dir/t"; : >"$dir/out"
-env SLOW_MS=2500 LD_PRELOAD="$build/tests/cli/libslow_write.so" "$build/warptap" run -q --level off --sim h100 -o "$dir/t" -- \
+env SLOW_MS=20000 LD_PRELOAD="$build/tests/cli/libslow_write.so" "$build/warptap" run -q --level off --sim h100 -o "$dir/t" -- \
 	"$build/tests/cli/steady" seconds=60 >"$dir/out" 2>"$dir/err" & runner=$!
-for ((i = 0; i < 200; i++)); do
+for ((i = 0; i < 600; i++)); do
 	pid=$(sed -n 's/^ready //p' "$dir/out")
 	[ -z "$pid" ] || ! "$build/warptap" attach "$pid" level count >/dev/null 2>&1 || break
 	sleep 0.05
 done
-"$build/warptap" attach "$pid" level api >/dev/null 2>&1 & asks=$!
-sleep 0.5 # the write of it has begun, or waits for one that has
+"$build/warptap" attach "$pid" level api >/dev/null || die "no answer" # it was decided when that is back
 kill -9 "$pid"
-wait $asks || : # was cut off, too
 { wait $runner && die "the run hides the kill"; } 2>/dev/null
 states() { "$build/warptap" info --packets "$@" | sed -n 's/.* state .*level=\([0-9]\).*reason=STATE_REASON_\([A-Z]*\).*/\1\2/p' | xargs; }
 cp "$dir"/t/*.wt "$dir/alone.wt" # without its box, which would complete it

@@ -48,7 +48,7 @@ LD_PRELOAD=$B/tests/cli/libother_preload.so "$W" run -q -- sh -c 'echo $LD_PRELO
 # With CUDA: a trace, and the command that shows it.
 export LD_LIBRARY_PATH=$T/lib
 run 0 -o deep/er -- "$B/tests/cli/gate_client" gpa2 calls
-[ "$(cat out)" = 'launched 5' ] && [ "$(ls deep/er | sed 's/.*\.//')" = wt ] || die "recorded: $(ls deep/er)"
+[ "$(cat out)" = 'launched 5' ] && [ "$(ls deep/er | sed 's/.*\.//')" = wt ] || die "recorded: $(ls deep/er; cat deep/er/*.log 2>/dev/null)"
 grep -qx 'warptap: 1 trace in deep/er' err && grep -qx 'warptap: to see it: warptap report deep/er' err || die "the end"
 run 0 -o two -- sh -c "'$B/tests/cli/gate_client' gpa2 calls; '$B/tests/cli/gate_client' dlsym calls"
 grep -q '2 traces in two' err || die "two processes"

@@ -39,9 +39,13 @@ for d in r["devices"]:
 P
 
 # Without the kill the job would wait for ever.
+export WARPTAP_CONTROL_DIR=$tmp/control
 record hang '[nccl] hang = 20:1\n[kernel] train_step = 50us\n' train 2 50 >"$tmp/hang.out" 2>&1 &
 runner=$!
-for _ in $(seq 100); do sleep 0.1; [ "$(ls "$tmp"/hang/*.wt 2>/dev/null | wc -l)" = 2 ] && break; done
+for _ in $(seq 600); do # until both ranks have called the one that hangs
+	sleep 0.1
+	[ "$("$B/warptap" attach --all status 2>/dev/null | grep -c '^collectives 20$')" != 2 ] || break
+done
 sleep 2
 kill -9 $(ls "$tmp"/hang/*.wt | sed -E 's/.*\.([0-9]+)\.wt/\1/')
 wait $runner && fail "the run's exit code hides the kill"
