@@ -49,7 +49,8 @@ void wt_box_want_buffers(int now);
 struct wt_ring *wt_ring_get(void);    /* job thread, slow: its ring, making one; NULL = none left */
 struct wt_ring *wt_ring_shared(void); /* for threads without one: counts by atomic adds only */
 struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq); /* NULL = pool empty */
-void wt_chunk_full(struct wt_chunk *c);					  /* owner: done with it */
+/* Owner: done with it. 1: so much waits that the writer is to be woken. */
+int wt_chunk_full(struct wt_chunk *c);
 /* Writer: calls fn for each full chunk and each open one that has unread records; single reader. */
 void wt_chunk_drain(void (*fn)(void *arg, struct wt_chunk *c, uint32_t from, uint32_t to),
 		    void *arg);

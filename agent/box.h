@@ -30,7 +30,9 @@ enum wt_seg_kind { WT_SEG_NONE, WT_SEG_HEAD, WT_SEG_CHUNKS, WT_SEG_BUFFERS, WT_S
 enum wt_buffer_state { WT_BUFFER_FREE, WT_BUFFER_LENT, WT_BUFFER_DONE, WT_BUFFER_READ };
 
 /* Free ones kept in reserve: what comes in while the writer waits for a core (1 MiB is 4,000 launches). */
-#define WT_CHUNKS_LOW  16u
+#define WT_CHUNKS_LOW 16u
+/* Full ones for which the writer is woken: its waking, and a block of their own, cost as much as packing one. */
+#define WT_CHUNKS_WAIT 4u
 #define WT_BUFFERS_LOW 6u
 #define WT_PIECES_LOW  20u
 
@@ -90,6 +92,7 @@ struct wt_box {
 
 	wt_stack free_chunks, full_chunks, free_buffers, done_buffers;
 	_Atomic uint32_t free_chunk_count, free_buffer_count, chunk_count;
+	_Atomic uint32_t full_chunk_count;	   /* at least so many wait for the writer */
 	_Atomic uint32_t pieces_made, pieces_used; /* used: may be counted beyond */
 	uint32_t piece_seg[WT_SEGS_MAX];
 	_Atomic uint64_t next_ring_id;

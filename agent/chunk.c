@@ -101,6 +101,7 @@ static void close_open(struct wt_box *b, uint32_t ring_index)
 		return;
 	atomic_store_explicit(&c->state, WT_CHUNK_FULL, memory_order_release);
 	push(b, &b->full_chunks, c);
+	atomic_fetch_add_explicit(&b->full_chunk_count, 1, memory_order_relaxed);
 }
 
 /* Only "no such thread" counts: EPERM from a sandbox must not close a living thread's chunk. */
@@ -256,10 +257,15 @@ struct wt_chunk *wt_chunk_take(struct wt_ring *ring, uint64_t first_seq)
 	return c;
 }
 
-void wt_chunk_full(struct wt_chunk *c)
+int wt_chunk_full(struct wt_chunk *c)
 {
-	if (wt_box)
-		close_open(wt_box, c->ring_index);
+	struct wt_box *b = wt_box;
+
+	if (!b)
+		return 0;
+	close_open(b, c->ring_index);
+	return atomic_load_explicit(&b->full_chunk_count, memory_order_relaxed) >= WT_CHUNKS_WAIT ||
+	       atomic_load_explicit(&b->free_chunk_count, memory_order_relaxed) < WT_CHUNKS_LOW;
 }
 
 /* ---- chunks: the writer ---- */
@@ -277,9 +283,11 @@ static void drain_rows(struct wt_chunk *c, uint32_t used,
 /* Pushed last comes out first; rows of one ring have to leave in the order they were made. */
 static struct wt_chunk *take_full(struct wt_box *b)
 {
-	uint32_t next =
-		(uint32_t)atomic_exchange_explicit(&b->full_chunks, 0, memory_order_acquire);
-	uint32_t oldest = 0;
+	uint32_t next, oldest = 0;
+
+	/* Before they are taken: what comes in between is counted, if not here. */
+	atomic_store_explicit(&b->full_chunk_count, 0, memory_order_relaxed);
+	next = (uint32_t)atomic_exchange_explicit(&b->full_chunks, 0, memory_order_acquire);
 
 	while (next) {
 		struct wt_chunk *c = chunk_at(b, next - 1);

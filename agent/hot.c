@@ -39,9 +39,9 @@ static struct wt_rec *drop_row(struct wt_tls *t)
 static struct wt_rec *new_chunk(struct wt_tls *t)
 {
 	if (t->chunk) {
-		wt_chunk_full(t->chunk);
+		if (wt_chunk_full(t->chunk))
+			wt_writer_poke();
 		t->chunk = NULL;
-		wt_writer_poke();
 	}
 	t->chunk = wt_chunk_take(t->ring, t->next_seq);
 	if (!t->chunk)

@@ -112,6 +112,23 @@ struct wt_mark_row { /* of the batch at hand: one thread's */
 	uint8_t what, kind;
 };
 
+/*
+ * A job makes the same calls again and again: what the newest ones of a kind came to, so that a row touches one line of
+ * memory instead of a dozen. Good as long as the registry and the segment are those of then.
+ */
+struct wt_memo {
+	uint64_t object, raw[3]; /* as in the record */
+	uint64_t birth_tsc;	 /* of what the handle means */
+	uint32_t version, segment;
+	uint32_t id, shape;
+};
+struct wt_stream_memo {
+	uint64_t handle, ring, birth_tsc;
+	uint32_t context, version, segment, id;
+};
+#define WT_MEMOS	1024u
+#define WT_STREAM_MEMOS 16u
+
 struct wt_pack {
 	struct wt_arena mem;
 	struct wt_frame_writer *frame;
@@ -135,6 +152,8 @@ struct wt_pack {
 	struct wt_address *addresses; /* [WT_PIECE_SLOTS] */
 	struct wt_arena
 		function_ids; /* uint32_t by registry id: a launch row need not look at names again */
+	struct wt_memo memo[WT_MEMOS];
+	struct wt_stream_memo stream_memo[WT_STREAM_MEMOS];
 	uint32_t context_segment[WT_CONTEXTS_MAX], context_cupti[WT_CONTEXTS_MAX];
 	uint32_t contexts_pending; /* a context was used that this segment has not said */
 	uint32_t execs_changed;

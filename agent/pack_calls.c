@@ -80,17 +80,29 @@ uint64_t wt_stream_key(const struct wt_stream *s, uint64_t ring)
 	return s->handle == 2 ? key ^ ring << 24 : key; /* one per thread and context */
 }
 
-static uint32_t stream_of(struct wt_pack *p, const struct wt_rec *r, uint64_t ring)
+#define NOT_TO_KEEP                                                                                \
+	UINT64_MAX /* instead of a birth: what was found may be another at another time */
+
+static uint64_t kept_from(const struct wt_reg_entry *e)
+{
+	return e->death_tsc == UINT64_MAX ? e->birth_tsc : NOT_TO_KEEP;
+}
+
+static uint32_t stream_found(struct wt_pack *p, const struct wt_rec *r, uint64_t ring,
+			     uint64_t *ret_birth)
 {
 	struct wt_stream like = {.handle = r->stream, .context = r->context};
 	struct wt_reg_entry e;
 	uint32_t id, known = p->streams.count;
+
+	*ret_birth = r->stream > 2 ? NOT_TO_KEEP : 0;
 
 	if (r->stream <= 1)
 		like.handle = 0; /* both name the legacy stream of the context */
 	if (r->stream > 2 && wt_reg_find(WT_REG_STREAM, r->stream, r->start_tsc, &e)) {
 		like.reg = e.id;
 		like.context = e.context;
+		*ret_birth = kept_from(&e);
 	} else if (r->stream > 2) {
 		like.context = 0; /* a stream has one context, whichever was current */
 	}
@@ -102,18 +114,38 @@ static uint32_t stream_of(struct wt_pack *p, const struct wt_rec *r, uint64_t ri
 	return id;
 }
 
-static uint32_t function_of(struct wt_pack *p, const struct wt_rec *r)
+static uint32_t stream_of(struct wt_pack *p, const struct wt_rec *r, uint64_t ring)
+{
+	uint32_t version = wt_reg_version(), segment = (uint32_t)p->segment + 1;
+	struct wt_stream_memo *m =
+		&p->stream_memo[(r->stream * 0x9E3779B97F4A7C15ull >> 32) % WT_STREAM_MEMOS];
+
+	if (m->segment == segment && m->version == version && m->handle == r->stream &&
+	    m->context == r->context && m->ring == ring && m->birth_tsc <= r->start_tsc)
+		return m->id;
+	*m = (struct wt_stream_memo){.handle = r->stream,
+				     .ring = ring,
+				     .context = r->context,
+				     .version = version,
+				     .segment = segment};
+	m->id = stream_found(p, r, ring, &m->birth_tsc);
+	return m->id;
+}
+
+static uint32_t function_of(struct wt_pack *p, const struct wt_rec *r, uint64_t *ret_birth)
 {
 	struct wt_fun like = {0};
 	struct wt_reg_entry e;
 	uint32_t *known = NULL, id;
 	size_t same = sizeof(like) - offsetof(struct wt_fun, module);
 
+	*ret_birth = NOT_TO_KEEP;
 	if (!r->object)
 		return 0;
 	if (!wt_reg_find(WT_REG_FUNCTION, r->object, r->start_tsc, &e)) {
 		id = wt_table_id(&p->functions, r->object << 1 | 1, &like, same);
 	} else {
+		*ret_birth = kept_from(&e);
 		if (wt_arena_commit(&p->function_ids, ((size_t)e.id + 1) * sizeof(*known)) == 0)
 			known = (uint32_t *)p->function_ids.base + e.id;
 		id = known ? *known : 0;
@@ -229,18 +261,52 @@ static uint32_t gemm_of(struct wt_pack *p, const struct wt_rec *r)
 	return id;
 }
 
+static uint32_t memo_slot(const struct wt_rec *r)
+{
+	uint64_t h = r->object * 0x9E3779B97F4A7C15ull;
+
+	h = (h ^ r->u.raw[0]) * 0xff51afd7ed558ccdull;
+	h = (h ^ h >> 32 ^ r->u.raw[1]) * 0xc4ceb9fe1a85ec53ull;
+	h = (h ^ h >> 32 ^ r->u.raw[2]) * 0xff51afd7ed558ccdull;
+	return (uint32_t)(h >> 40) % WT_MEMOS;
+}
+
+/* Function and shape of a launch; a matrix product, which has no handle. */
+static uint32_t again_or_new(struct wt_pack *p, const struct wt_rec *r, uint32_t rule,
+			     uint32_t *ret_shape)
+{
+	uint32_t version = wt_reg_version(), segment = (uint32_t)p->segment + 1;
+	uint32_t of_gemm = rule & RULE_GEMM ? 1u << 31 : 0; /* both kinds of row in one table */
+	struct wt_memo *m = &p->memo[memo_slot(r)];
+
+	segment |= of_gemm;
+	if (m->segment != segment || m->version != version || m->object != r->object ||
+	    m->raw[0] != r->u.raw[0] || m->raw[1] != r->u.raw[1] || m->raw[2] != r->u.raw[2] ||
+	    m->birth_tsc > r->start_tsc) {
+		m->object = r->object;
+		memcpy(m->raw, r->u.raw, sizeof(m->raw));
+		m->version = version;
+		m->segment = segment;
+		m->birth_tsc = m->shape = 0;
+		if (of_gemm) {
+			m->id = gemm_of(p, r);
+		} else {
+			m->id = function_of(p, r, &m->birth_tsc);
+			m->shape = shape_of(p, r);
+		}
+	}
+	*ret_shape = m->shape;
+	return m->id;
+}
+
 static uint64_t object_of(struct wt_pack *p, const struct wt_rec *r, uint32_t rule)
 {
-	if (rule & RULE_FUNCTION)
-		return function_of(p, r);
 	if (rule & RULE_EXEC)
 		return exec_of(p, r);
 	if (rule & RULE_COMM)
 		return comm_of(p, r);
 	if (rule & RULE_EVENT)
 		return event_of(p, r);
-	if (rule & RULE_GEMM)
-		return gemm_of(p, r);
 	return rule & RULE_RAW ? r->object : 0;
 }
 
@@ -354,7 +420,9 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	uint32_t op = r->op <= p->op_count ? r->op : 0;
 	uint32_t rule = p->op_rule[op], kind = p->op_kind[op];
 	uint32_t stream = rule & RULE_STREAM ? stream_of(p, r, t->ring) : 0;
-	uint64_t object = object_of(p, r, rule);
+	uint32_t shape = 0;
+	uint64_t object = rule & (RULE_FUNCTION | RULE_GEMM) ? again_or_new(p, r, rule, &shape)
+							     : object_of(p, r, rule);
 
 	p->wide[2][i] = op;
 	if (kind == KIND(MARK)) {
@@ -366,7 +434,7 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	}
 	p->wide[3][i] = stream;
 	p->wide[4][i] = object;
-	p->wide[5][i] = rule & RULE_FUNCTION ? shape_of(p, r) : 0;
+	p->wide[5][i] = shape;
 	p->wide[6][i] = rule & RULE_BYTES ? r->u.copy.bytes : 0;
 	p->wide[7][i] = r->parent;
 	p->narrow[0][i] = r->context;

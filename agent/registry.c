@@ -52,6 +52,7 @@ static struct {
 	_Atomic int ready;
 	atomic_flag lock;
 	_Atomic uint64_t lost;
+	_Atomic uint32_t version;
 	uint8_t **piece[WT_REG_KINDS], **name_piece; /* NULL = none yet */
 	struct wt_arena spill;
 	_Atomic uint32_t count[WT_REG_KINDS];
@@ -232,6 +233,17 @@ static struct wt_reg_node *find(enum wt_reg_kind kind, uint64_t handle, uint64_t
 	return NULL;
 }
 
+/* After what it tells of: whoever sees a row that was made later sees this too. */
+static void changed(void)
+{
+	atomic_fetch_add_explicit(&reg.version, 1, memory_order_release);
+}
+
+uint32_t wt_reg_version(void)
+{
+	return atomic_load_explicit(&reg.version, memory_order_acquire);
+}
+
 static void end_node(struct wt_reg_node *n, uint64_t tsc)
 {
 	uint64_t alive = UINT64_MAX;
@@ -240,6 +252,7 @@ static void end_node(struct wt_reg_node *n, uint64_t tsc)
 		return; /* born after the end we were told of: the driver's next object at this address */
 	atomic_compare_exchange_strong_explicit(&n->word[WORD(death_tsc)], &alive, tsc,
 						memory_order_acq_rel, memory_order_acquire);
+	changed();
 }
 
 /* n, about to become the newest entry of a handle, learns who had it before. */
@@ -297,6 +310,7 @@ static uint32_t add_locked(enum wt_reg_kind kind, uint64_t handle, uint64_t tsc,
 		memory_order_relaxed);
 	atomic_store_explicit(&reg.count[kind], id, memory_order_release);
 	atomic_store_explicit(link, id, memory_order_release);
+	changed();
 	return id;
 }
 

@@ -85,6 +85,11 @@ uint32_t wt_reg_intern_as_is(const char *s);
 const char *wt_reg_name(uint32_t offset);
 /* Next sequence number of a live communicator: 1, 2, ... ; 0 = not known. ret_id may be NULL. */
 uint64_t wt_reg_comm_next(uint64_t handle, uint32_t *ret_id);
+/*
+ * Another one than before whenever an entry was added or has ended: what was found by a handle and a time meanwhile
+ * holds for later times too, if it was alive.
+ */
+uint32_t wt_reg_version(void);
 uint64_t wt_reg_lost(void); /* objects not taken for want of room */
 void wt_reg_release(void);  /* of a program that is not a job: forgets everything */
 /* Writer: the id the trace has for it, kept beside it for recovery. */

@@ -2,7 +2,7 @@
 /*
  * The writer: the agent's one thread. Takes what hooks and CUPTI left in the black box to the trace file.
  *
- *   woken by a poke (a chunk is full, a buffer is complete, a state changed) or each second
+ *   woken by a poke (some chunks are full, a buffer is complete, a state changed) or each second
  *   cycle: states, chunks, buffers -> batches -> one block -> write() -> only then chunks and buffers are free again
  *   tick (each second): CUPTI is flushed, clocks, losses, counts and cost are said
  *   end: last flush, last drain, State, Counts, Cost, End
@@ -40,11 +40,11 @@
 
 #define STATES	   64
 #define HELD_MAX   1024 /* buffers read whose block is not written yet: as many as the box can have */
-#define BLOCK_ROWS 1000
+#define BLOCK_ROWS 4000
 #define TICK_NS	   1000000000ll
 #define SLOW_NS                                                                                    \
 	20000000ll /* a write that takes longer: fewer and larger ones, or the pool runs full */
-#define SLOW_ROWS (32 * BLOCK_ROWS)
+#define SLOW_ROWS (8 * BLOCK_ROWS)
 
 static struct {
 	struct wt_pack pack;

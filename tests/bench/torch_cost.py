@@ -143,8 +143,8 @@ def print_account(build, where, mode):
         loop.end()
         after = cost_of(build, at)
         hook, writer, calls = (after[k] - before[k] for k in ("hook_ns", "writer_cpu_ns", "recorded_calls"))
-        print("level %s by its own account: %.0f calls a step; hooks %.2f %% of the job's CPU time, the writer %.2f %%" %
-              (level, calls / 4 / BYTES_STEPS, 100 * hook / cpu, 100 * writer / cpu))
+        print("level %s by its own account: %.0f calls a step; hooks %.2f %% of the job's CPU time, the writer %.2f %%, %.0f ns "
+              "a call" % (level, calls / 4 / BYTES_STEPS, 100 * hook / cpu, 100 * writer / cpu, writer / calls))
 
 
 def cost_of(build, at):

@@ -615,6 +615,81 @@ static void test_segments(void **state)
 	tidy();
 }
 
+/* ---- handles that come again ---- */
+
+#define LIVES	   6
+#define LIFE_TICKS 100000u
+#define LIFE_ROWS  40u
+
+/* Of each life most rows, and last of all one of the life before: another thread was late to leave it. */
+static uint32_t life_of(uint64_t seq)
+{
+	uint32_t life = (uint32_t)(seq / LIFE_ROWS);
+
+	return life && seq % LIFE_ROWS == LIFE_ROWS - 1 ? life - 1 : life;
+}
+
+static void record_lives(void)
+{
+	struct wt_reg_entry e = {.context = 1};
+	char name[32];
+
+	start();
+	for (uint64_t seq = 0; seq < LIVES * LIFE_ROWS; seq++) {
+		struct wt_rec r = launch_row(0, 0);
+
+		if (seq % LIFE_ROWS == 0) {
+			uint64_t born = LIFE_TICKS * (seq / LIFE_ROWS + 1);
+
+			snprintf(name, sizeof(name), "life_%d", (int)(seq / LIFE_ROWS));
+			e.u.function.name = wt_reg_intern(name);
+			wt_reg_end(WT_REG_FUNCTION, FUNCTION, born - 10);
+			CHECK(wt_reg_add(WT_REG_FUNCTION, FUNCTION, born, &e));
+			wt_reg_end(WT_REG_STREAM, STREAM, born - 10);
+			CHECK(wt_reg_add(WT_REG_STREAM, STREAM, born,
+					 &(struct wt_reg_entry){.context = 1}));
+		}
+		r.start_tsc = LIFE_TICKS * (life_of(seq) + 1) + 100 + seq;
+		r.dur = 1;
+		put(0, seq, &r);
+		/* Packed while it lives, or all together when its successors are known. */
+		if (seq == LIFE_ROWS / 2 || seq == 2 * LIFE_ROWS)
+			CHECK(wt_writer_sync(10000));
+	}
+	CHECK(wt_writer_stop(WARPTAP__V1__END_HOW__END_HOW_EXIT, 20000) == 1);
+}
+
+static void test_lives(void **state)
+{
+	uint64_t rows = 0, streams[LIVES] = {0};
+	struct file f;
+
+	fresh();
+	in_child(record_lives);
+	f = load(path);
+	EACH(f, i, CALLS)
+	{
+		const Warptap__V1__HostCalls *m = f.packet[i]->calls;
+
+		for (size_t k = 0; k < m->n_op; k++, rows++) {
+			uint32_t life = life_of(m->first_seq + k);
+			char name[32];
+
+			snprintf(name, sizeof(name), "life_%d", (int)life);
+			assert_string_equal(function_name(&f, i, m->object[k]), name);
+			if (!streams[life])
+				streams[life] = m->stream[k];
+			assert_int_equal(m->stream[k], streams[life]);
+		}
+	}
+	assert_int_equal(rows, LIVES * LIFE_ROWS);
+	for (int a = 0; a < LIVES; a++)
+		for (int b = 0; b < a; b++)
+			assert_int_not_equal(streams[a], streams[b]);
+	drop(&f);
+	tidy();
+}
+
 /* ---- collectives and groups ---- */
 
 static void record_collectives(void)
@@ -766,6 +841,7 @@ int main(void)
 		cmocka_unit_test(test_broken_write), cmocka_unit_test(test_enospc),
 		cmocka_unit_test(test_segments),     cmocka_unit_test(test_collectives),
 		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_stolen),
+		cmocka_unit_test(test_lives),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
