@@ -67,9 +67,11 @@ uint64_t wt_counted_all(const struct wt_report *r)
 
 static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 {
-	uint64_t kernels = 0, without = 0, counted = wt_counted_all(r);
+	uint64_t kernels = 0, without = 0, outside = 0, counted = wt_counted_all(r);
 	size_t cut = 0;
 
+	for (int k = 0; k < WT_COUNT_COLLECTIVE; k++)
+		outside += r->counts[k].outside;
 	for (size_t i = 0; i < r->tl->nprocesses; i++)
 		cut += r->tl->processes[i].level >= 0 && !r->tl->processes[i].ended;
 	wt_strbuf_adds(out, "coverage  ");
@@ -81,6 +83,9 @@ static void coverage_text(const struct wt_report *r, struct wt_strbuf *out)
 			wt_strbuf_addf(out,
 				       "; %" PRIu64 " missing, %" PRIu64 " in flight at the end",
 				       r->missing, r->in_flight);
+		if (outside)
+			wt_strbuf_addf(out, "; %" PRIu64 " more while nothing was collected",
+				       outside);
 	} else {
 		for (size_t d = 0; d < r->ledger->ndevices; d++) {
 			kernels += r->ledger->devices[d].kernels.count;

@@ -74,6 +74,8 @@ static void note_counted_losses(struct wt_trace *t)
 static void note_pauses(struct wt_trace *t)
 {
 	const char *who = t->holder ? wt_builder_get(t->b, t->holder) : NULL;
+	const struct wt_window *last = t->windows.n ? &t->windows.p[t->windows.n - 1] : NULL;
+	int left = last && last->off_tsc != UINT64_MAX && !last->exit && !last->chosen;
 	int64_t ns = 0;
 
 	if (!who)
@@ -81,19 +83,27 @@ static void note_pauses(struct wt_trace *t)
 	for (size_t i = 1; i < t->windows.n; i++)
 		ns += wt_clockline_ns(&t->clock, t->windows.p[i].on_tsc) -
 		      wt_clockline_ns(&t->clock, t->windows.p[i - 1].off_tsc);
-	if (!t->windows.n)
+	if (left && t->windows.n == 1)
+		wt_builder_note(t->b,
+				"pid %" PRIu64
+				": collection stood back for another tool that uses CUPTI "
+				"(%s%s) and did not begin again before the end; calls made then "
+				"are counted apart",
+				t->pid, who, t->holders ? " and others" : "");
+	else if (!t->windows.n)
 		wt_builder_note(t->b,
 				"pid %" PRIu64 ": another tool (%s) used CUPTI all the time: no "
 				"device records",
 				t->pid, who);
 	else
-		wt_builder_note(t->b,
-				"pid %" PRIu64
-				": collection stood back for another tool that uses CUPTI "
-				"(%s%s): %zu pause%s of %" PRId64
-				" ms in all are without records; calls made then are counted apart",
-				t->pid, who, t->holders ? " and others" : "", t->windows.n - 1,
-				t->windows.n == 2 ? "" : "s", ns / 1000000);
+		wt_builder_note(
+			t->b,
+			"pid %" PRIu64 ": collection stood back for another tool that uses CUPTI "
+			"(%s%s): %zu pause%s of %" PRId64
+			" ms in all are without records%s; calls made then are counted apart",
+			t->pid, who, t->holders ? " and others" : "", t->windows.n - 1,
+			t->windows.n == 2 ? "" : "s", ns / 1000000,
+			left ? ", and so is the end" : "");
 }
 
 static void add_notes(struct wt_trace *t)

@@ -95,6 +95,7 @@ def check(name, sessions, pauses, more=0, exact=True):
                 assert b <= h["start_ns"] or a >= h["end_ns"] or h["start_ns"] <= a < b <= h["end_ns"] or not exact, (name, h, a, b)
     said = [n for n in rep["notes"] if "stood back" in n]
     assert len(said) == 1 or name == "before", (name, rep["notes"])
+    assert ("did not begin again" in said[0]) == (name == "held") if said else True, (name, said)
     return rep, ops
 
 check("first", 1, 1)
