@@ -4,7 +4,8 @@
  * says. And who launched to find the fastest kernel, not to compute:
  *
  * XLA's autotuner puts kernels of its own (tuners.def) around each candidate, on the thread that compiles; what that
- * thread launches between two of them, NEAR operations at most, is a candidate, unless it belongs to a program's run.
+ * thread launches between two of them, NEAR operations at most, is a candidate, unless it belongs to the run of one of
+ * the job's own programs (candidates are small programs themselves).
  *
  * Triton's and Inductor's benchmarks empty the cache before each candidate, by a large memset or fill: the same one,
  * and the same kernels behind it, TIMES over on one thread, is a benchmark. No other pattern is taken for one.
@@ -76,12 +77,23 @@ static void mark(struct wt_launches *l, const struct few *f, uint8_t by)
 			l->rows[f->row[i]].tuning = by;
 }
 
+/* A run of a program that the job asked for: JAX names those so. */
+static int is_own_run(const struct wt_axes *a, const struct wt_op *op)
+{
+	const struct wt_timeline *tl = a->ledger->tl;
+	const char *said;
+	uint32_t program;
+
+	if (wt_xla_run(a, &tl->calls[op->call], &program) < 0)
+		return 0;
+	said = wt_timeline_string(tl, program);
+	return strstr(said, "hlo_module=jit_") || strstr(said, "hlo_module=pmap_");
+}
+
 /* XLA's: i is the row at hand. */
 static void between_own(const struct wt_axes *a, struct wt_launches *l, size_t i, struct thread *t)
 {
-	const struct wt_timeline *tl = a->ledger->tl;
-	const struct wt_op *op = &tl->ops[l->rows[i].op];
-	uint32_t program;
+	const struct wt_op *op = &a->ledger->tl->ops[l->rows[i].op];
 
 	if (op->kind == WT_OP_KERNEL && told_of(a, op) & WT_TOLD_TUNES) {
 		if (t->tuned)
@@ -89,7 +101,7 @@ static void between_own(const struct wt_axes *a, struct wt_launches *l, size_t i
 		l->rows[i].tuning = WT_TUNING_XLA;
 		t->tuned = 1;
 		t->since.n = 0;
-	} else if (t->tuned && wt_xla_run(a, &tl->calls[op->call], &program) < 0) {
+	} else if (t->tuned && !is_own_run(a, op)) {
 		keep(&t->since, i);
 		t->tuned = t->since.n <= NEAR;
 	}

@@ -15,6 +15,7 @@
 #include "base/source.h"
 #include "bounds/model.h"
 #include "cmd/cmd.h"
+#include "cmd/hlo_profile.h"
 #include "import/job.h"
 #include "report/report.h"
 
@@ -133,46 +134,6 @@ static int judge(const struct wt_job_file *f, const struct options *opt)
 	return 1;
 }
 
-/* Instructions of a profile of the same programs; of what it measured nothing is taken. 1 after saying why not. */
-static int add_instructions(const struct options *opt, struct wt_builder *b)
-{
-	struct wt_job job = {.n = 0};
-	struct wt_builder *from = NULL;
-	struct wt_timeline *tl = NULL;
-	struct wt_diag diag = {.offset = -1};
-	int err = wt_job_add(&job, opt->hlo, &diag);
-	size_t paths = 0;
-
-	err = err ? err : wt_job_read(&job, &from);
-	for (size_t i = 0; i < job.n && !err; i++)
-		if (!wt_job_usable(&job.files[i])) {
-			err = job.files[i].err;
-			diag = job.files[i].diag;
-		}
-	if (!err)
-		err = wt_builder_finish(from, &tl, &diag);
-	else
-		wt_builder_free(from);
-	for (size_t i = 0; !err && i < tl->ninstructions; i++) {
-		const struct wt_instruction *in = &tl->instructions[i];
-		struct wt_instruction row = {
-			.path = wt_builder_cstring(b, wt_timeline_string(tl, in->path)),
-			.name = wt_builder_cstring(b, wt_timeline_string(tl, in->name)),
-			.program = wt_builder_cstring(b, wt_timeline_string(tl, in->program))};
-
-		paths += row.path != 0;
-		wt_builder_instruction(b, &row);
-	}
-	if (err)
-		complain(opt->hlo, &diag, err);
-	else if (!paths && !opt->quiet)
-		fprintf(stderr, "warptap report: %s: no paths of XLA instructions in it\n",
-			opt->hlo);
-	wt_timeline_free(tl);
-	wt_job_release(&job);
-	return err != 0;
-}
-
 /* Reads everything; NULL after saying why nothing can be reported. */
 static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 {
@@ -203,7 +164,9 @@ static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
 		return NULL;
 	}
 	if (opt->hlo)
-		*ret_failed += add_instructions(opt, b);
+		*ret_failed += wt_cmd_hlo(opt->hlo, opt->quiet, b);
+	for (int i = 0; i < opt->npaths && !opt->hlo; i++)
+		wt_cmd_hlo_beside(opt->paths[i], b);
 	err = wt_builder_finish(b, &tl, &diag);
 	if (err)
 		complain(opt->paths[0], &diag, err);

@@ -304,10 +304,9 @@ static const char *module_remedy(const struct wt_report *r)
 	}
 	return ours && !r->axes->nmodules && xla_ns > all_ns / XLA_SHARE
 		       ? "XLA was not asked for them: record with WARPTAP_XLA=1 before \"warptap "
-			 "run\", or "
-			 "add a jax.profiler profile of the same program: \"warptap report DIR "
-			 "--hlo "
-			 "FILE.xplane.pb\""
+			 "run\", or let jax.profiler write a profile of the same program into the "
+			 "folder of the traces (elsewhere: \"warptap report DIR --hlo "
+			 "FILE.xplane.pb\")"
 		       : NULL;
 }
 

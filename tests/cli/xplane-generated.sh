@@ -24,6 +24,26 @@ tpu --seed 6 --devices 4 --steps 3 --sparse
 tpu --seed 7 --meta-first --layers 20
 tpu --seed 8 --layers 0
 CASES
+# A profile that lies in a folder of native traces is asked for XLA's instructions alone, and is no input.
+profiles=$tmp/native/plugins/profile
+mkdir -p "$profiles/1" "$profiles/2" "$tmp/both"
+cp tests/golden/v1/basic.wt "$tmp/both" && cp tests/golden/v1/basic.wt "$tmp/native"
+gen gpu --seed 3 --command-buffers >"$profiles/1/host.xplane.pb"
+"$BUILD/warptap" report --json "$tmp/both" | sed "s,$tmp/both,," >"$tmp/without.json"
+said() { "$BUILD/warptap" report --json "$tmp/native" >"$tmp/said.json" && python3 - "$tmp" "$1" <<'PY' || fail "profile beside traces: $1"; }
+import json, sys
+tmp = sys.argv[1]
+with_it, without = json.load(open(tmp + "/said.json")), json.load(open(tmp + "/without.json"))
+new = [n for n in with_it["notes"] if "plugins/profile/" in n]
+assert len(new) == 1 and sys.argv[2] in new[0], with_it["notes"]
+for key in "devices", "kernels", "steps", "completeness":
+    assert with_it[key] == without[key], key
+assert len(with_it["inputs"]) == 1
+PY
+said "profile/1: what the kernels in XLA's graphs are is from this profile"
+echo no profile >"$profiles/2/host.xplane.pb"
+said "profile/2: a profile beside the traces gives no modules"
+"$BUILD/warptap" report "$tmp/native" --hlo "$profiles/1/host.xplane.pb" | grep -q "profile/2" && fail "--hlo, and the other one"
 python3 - "$tmp" "$n" <<'PY'
 import json, sys
 tmp, n, failed = sys.argv[1], int(sys.argv[2]), 0

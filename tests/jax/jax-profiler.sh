@@ -20,6 +20,16 @@ for when in late early; do
 	# The trace's kernels get their paths from the profile.
 	find "$tmp/$when-beside" -name '*.xplane.pb' -exec "$build/warptap" report --json -o "$tmp/$when.json" \
 		"$tmp/$when" --hlo {} \; || fail "$when: report --hlo exits $?"
+	# So they do from one that lies where the job would have put it; of two the later one counts.
+	mkdir -p "$tmp/$when/plugins/profile/2000_01_01_00_00_00"
+	echo no profile >"$tmp/$when/plugins/profile/2000_01_01_00_00_00/host.xplane.pb"
+	cp -r "$tmp/$when-beside/plugins" "$tmp/$when"
+	"$build/warptap" report --json -o "$tmp/$when.found.json" "$tmp/$when" || fail "$when: report exits $?"
+	python3 -c 'import json, sys
+a, b = (json.load(open(p)) for p in sys.argv[1:])
+assert a["modules"] == b["modules"] and a["phases"] == b["phases"]
+assert [n for n in b["notes"] if "is from this profile" in n]' "$tmp/$when.json" "$tmp/$when.found.json" ||
+		fail "$when: the profile in the folder is not taken"
 	python3 tests/jax/jax_profile.py "$tmp/$when-alone.json" "$tmp/$when-beside.json" "$tmp/$when.json" \
 		"$tmp/$when"/truth.*.tsv "$tmp/$when-beside.steps" || fail "$when: profile, trace and truth differ"
 done

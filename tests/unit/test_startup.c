@@ -195,6 +195,34 @@ static void test_cut(void **state)
 	}
 }
 
+/* With XLA's annotations: a candidate is a program of its own, and a run of the job's is none. */
+static void test_programs(void **state)
+{
+	struct scene s;
+
+	open_scene(&s, 1);
+	kernel(&s, 1, "stream_executor::gpu::RedzoneAllocatorKernelImpl", 1);
+	for (int own = 0; own < 2; own++) {
+		struct wt_range r = {.start_ns = s.host_ns,
+				     .end_ns = s.host_ns + 8,
+				     .name = wt_builder_cstring(
+					     s.b, own ? "XlaModule:#hlo_module=jit_f,program_id=3#"
+						      : "XlaModule:#hlo_module=gemm_fusion_dot.1#"),
+				     .thread = wt_builder_thread(s.b, s.process, 1),
+				     .step = -1,
+				     .process = s.process,
+				     .kind = WT_RANGE_USER};
+
+		kernel(&s, 1, own ? "the job's" : "candidate", 1);
+		wt_builder_range(s.b, &r);
+	}
+	kernel(&s, 1, "stream_executor::gpu::DelayKernel", 1);
+	build(&s);
+	assert_int_equal(s.a->nstartups, 1);
+	assert_int_equal(s.a->startups[0].tuning.kernels, 3);
+	close_scene(&s);
+}
+
 static void benchmark(struct scene *s, int times)
 {
 	for (int i = 0; i < times; i++) {
@@ -309,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_compiled),     cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_benchmark),    cmocka_unit_test(test_only_benchmarks),
 		cmocka_unit_test(test_no_benchmark), cmocka_unit_test(test_fills),
+		cmocka_unit_test(test_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
