@@ -26,6 +26,7 @@
 #include "config.h"
 #include "proc_text.h"
 #include "proto/wt_err.h"
+#include "redact.h"
 #include "trouble.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -419,7 +420,7 @@ void wt_box_close(int keep)
 	b->cannot_grow = 1;
 	/* The trace is closed by now: the log has the word. */
 	if (!keep && wt_own_file_check(&b->file, NULL) && unlink(b->file.path))
-		wt_log("%s could not be removed: error %d", b->file.path, errno);
+		wt_log("%s could not be removed: error %d", wt_redacted_word(b->file.path), errno);
 	wt_own_file_close(&b->file);
 }
 
@@ -443,7 +444,8 @@ int wt_box_is_cut(void)
 		return 0;
 	cover(b);
 	atomic_store(wt_level_word, WT_LEVEL_INERT);
-	wt_log("%s was truncated by someone else: recording stopped", b->file.path);
+	wt_log("%s was truncated by someone else: recording stopped",
+	       wt_redacted_word(b->file.path));
 	unlink(b->file.path);
 	return 1;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "proto/wt_err.h"
+#include "redact.h"
 
 extern char **environ;
 
@@ -163,15 +164,18 @@ static int complain_unknown(void)
 
 int wt_config_read(void)
 {
+	const char *redact = secure_getenv("WARPTAP_REDACT");
 	int refused = 0;
 
+	if (redact) /* first: what is complained of below may be somebody's name */
+		wt_config_set("WARPTAP_REDACT", redact);
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		const char *text = secure_getenv(opts[i].env);
 
 		if (!text || !*text || !wt_config_set(opts[i].env, text))
 			continue;
 		wt_log("setting %s=%.100s not understood or out of range: default kept",
-		       opts[i].env, text);
+		       opts[i].env, wt_redacted_word(text));
 		refused++;
 	}
 	return refused + complain_unknown();

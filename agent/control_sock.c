@@ -24,6 +24,7 @@
 #include "agent/agent.h"
 #include "agent/config.h"
 #include "agent/proc_text.h"
+#include "agent/redact.h"
 #include "agent/trouble.h"
 #include "proto/wt_err.h"
 
@@ -55,7 +56,7 @@ static int open_dir(char *path, size_t n, const char *base, const char *name)
 		return -1;
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 0777) != 0700) {
 		wt_log("control: %s is not a directory of mode 0700 of our own: no control socket",
-		       path);
+		       wt_redacted_word(path));
 		close(fd);
 		return -1;
 	}
@@ -120,7 +121,7 @@ static int listen_in(struct wt_control_sock *s, const char *dir, int dir_fd, con
 	return 0;
 fail:
 	why = errno;
-	wt_log("control: cannot listen at %s: %s", s->path, strerrorname_np(why));
+	wt_log("control: cannot listen at %s: %s", wt_redacted_word(s->path), strerrorname_np(why));
 	close(fd);
 	errno = why;
 	return -WT_E_IO;

@@ -34,6 +34,7 @@
 #include "log.h"
 #include "pack.h"
 #include "real.h"
+#include "redact.h"
 #include "registry.h"
 #include "sandbox.h"
 #include "tls.h"
@@ -181,10 +182,12 @@ static void start(const char *no_control)
 	}
 	if (level == WT_LEVEL_TRACE)
 		wt_box_want_buffers(1);
+	if (wt_config.redact)
+		wt_redact_init();
 	if (wt_reg_init())
 		wt_log("no memory for the registry: handles will have no names");
 	if (wt_writer_start(wt_config.dir, stem)) {
-		wt_log("cannot write to %s: not recording", wt_config.dir);
+		wt_log("cannot write to %s: not recording", wt_redacted_word(wt_config.dir));
 		wt_box_close(0);
 		return;
 	}

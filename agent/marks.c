@@ -12,6 +12,7 @@
 
 #include "hot.h"
 #include "pace.h"
+#include "redact.h"
 
 #define WHAT_LAST 4u
 #define PUSH	  1u /* WT_MARK_PUSH of annotate.h, and WT_STEP */
@@ -60,6 +61,7 @@ __attribute__((visibility("default"))) void warptap_mark(unsigned int what, unsi
 							 long long value, const char *name)
 {
 	struct wt_tls *t = &wt_tls;
+	char buf[WT_REDACTED_BYTES];
 	int saved;
 
 	if (what == PUSH && kind == STEP && wt_level())
@@ -69,6 +71,7 @@ __attribute__((visibility("default"))) void warptap_mark(unsigned int what, unsi
 	if (wt_inside(t))
 		return;
 	saved = errno;
+	name = wt_redacted(name, buf); /* the black box is a file too */
 	put_row(t, what, kind, value, &name);
 	for (uint32_t i = 1; name && i < WT_MARK_ROWS; i++)
 		put_row(t, WT_MARK_MORE, 0, 0, &name);

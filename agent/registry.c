@@ -19,21 +19,19 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/arena.h"
-#include "agent/config.h"
 #include "agent/piece.h"
+#include "agent/redact.h"
 #include "proto/wt_err.h"
 
 #define ENTRY_WORDS (sizeof(struct wt_reg_entry) / sizeof(uint64_t))
 #define BUCKETS	    (1u << 15)
 #define NAME_SLOTS  (1u << 19)
-#define NAME_PIECES 2048u	/* 128 MiB */
-#define REDACTED    "redacted-" /* what a name that is not to be known begins with */
+#define NAME_PIECES 2048u /* 128 MiB */
 #define NAME_MAX_   4095u
 #define SPILL_BYTES (512u << 20) /* of address space, for pieces the box has no room for */
 #define SPINS	    2000
@@ -495,51 +493,11 @@ static uint32_t name_add(const char *s, uint32_t len, uint32_t hash)
 	return at;
 }
 
-static uint64_t stir(uint64_t x)
-{
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-	return x ^ x >> 31;
-}
-
-/* NCCL's own names, mangled or not, are public, and tell communication from computing. */
-static int is_public(const char *s)
-{
-	if (strncmp(s, "_Z", 2) == 0)
-		for (s += 2; *s >= '0' && *s <= '9'; s++)
-			;
-	return strncmp(s, "nccl", 4) == 0;
-}
-
-/* The same text has the same name in one process, and no other can tell which: the key is kept nowhere. */
-static const char *redacted(const char *s, char buf[sizeof(REDACTED) + 16])
-{
-	static uint64_t key[2];
-	uint64_t h[2];
-
-	if (strncmp(s, REDACTED, sizeof(REDACTED) - 1) == 0 || is_public(s))
-		return s; /* done, or need not be */
-	if (!key[0] && getrandom(key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
-		key[0] = stir(__builtin_ia32_rdtsc()); /* early boot */
-	h[0] = key[0];
-	h[1] = key[1];
-	for (; *s; s++) {
-		h[0] = stir(h[0] + (uint8_t)*s + 1);
-		h[1] = stir(h[1] ^ h[0]);
-	}
-	memcpy(buf, REDACTED, sizeof(REDACTED));
-	for (int i = 0; i < 16; i++)
-		buf[sizeof(REDACTED) - 1 + i] =
-			"0123456789abcdef"[(h[0] ^ h[1]) >> (60 - 4 * i) & 15];
-	buf[sizeof(REDACTED) - 1 + 16] = '\0';
-	return buf;
-}
-
 uint32_t wt_reg_intern(const char *s)
 {
-	char buf[sizeof(REDACTED) + 16];
+	char buf[WT_REDACTED_BYTES];
 
-	return wt_reg_intern_as_is(s && *s && wt_config.redact ? redacted(s, buf) : s);
+	return wt_reg_intern_as_is(wt_redacted(s, buf));
 }
 
 uint32_t wt_reg_intern_as_is(const char *s)

@@ -14,6 +14,7 @@
 #include "agent/level.h"
 #include "agent/pace.h"
 #include "agent/rank_list.h"
+#include "agent/redact.h"
 #include "trace.pb-c.h"
 
 #define REASON(r_) WARPTAP__V1__STATE_REASON__STATE_REASON_##r_
@@ -106,7 +107,8 @@ void wt_windows_start(int rank)
 	int in = wt_rank_is_in(wt_config.ranks, rank < 0 ? getpid() : rank);
 
 	if (in < 0)
-		wt_log("setting WARPTAP_RANKS=%.100s not understood: no windows", wt_config.ranks);
+		wt_log("setting WARPTAP_RANKS=%.100s not understood: no windows",
+		       wt_redacted_word(wt_config.ranks));
 	if (!wt_config.window_every.n || !wt_config.window_for.n || in != 1)
 		return;
 	w.scheduled = 1;

@@ -31,6 +31,7 @@
 #include "agent/launches.h"
 #include "agent/pace.h"
 #include "agent/pack.h"
+#include "agent/redact.h"
 #include "agent/registry.h"
 #include "agent/thread.h"
 #include "agent/totals.h"
@@ -100,6 +101,8 @@ static void wait_until(int64_t when_ns)
 
 void wt_writer_note(const struct wt_state_note *note)
 {
+	char buf[WT_REDACTED_BYTES];
+	const char *holder = wt_redacted(note->holder, buf);
 	struct wt_box_state s = {.tsc = wt_tsc(),
 				 /* the file counts from off = 0 */
 				 .level = note->level > WT_LEVEL_OFF ? note->level - WT_LEVEL_OFF
@@ -112,8 +115,8 @@ void wt_writer_note(const struct wt_state_note *note)
 				 .kinds = wt_cupti_kinds(),
 				 .clock = (uint32_t)wt_manners_clock_is_foreign()};
 
-	if (note->holder)
-		memcpy(s.holder, note->holder, strnlen(note->holder, sizeof(s.holder) - 1));
+	if (holder)
+		memcpy(s.holder, holder, strnlen(holder, sizeof(s.holder) - 1));
 	while (atomic_flag_test_and_set_explicit(&writer.state_lock, memory_order_acquire))
 		sched_yield();
 	wt_pace_take(writer.level, &s.steps, &s.step_ticks);
@@ -360,7 +363,8 @@ int wt_writer_start(const char *trace_dir, const char *stem)
 		return -WT_E_LIMIT;
 	r = wt_pack_open(&writer.pack, path, (uint64_t)wt_config.out_mb << 20);
 	if (r) {
-		wt_log("trace: cannot open %s: error %d", path, writer.pack.sink.sys_errno);
+		wt_log("trace: cannot open %s: error %d", wt_redacted_word(path),
+		       writer.pack.sink.sys_errno);
 		wt_sink_close(&writer.pack.sink);
 		wt_arena_close(&writer.pack.mem);
 		return r;

@@ -27,6 +27,7 @@
 #include "agent/config.h"
 #include "agent/launches.h"
 #include "agent/lifecycle.h"
+#include "agent/redact.h"
 #include "agent/tls.h"
 #include "agent/trouble.h"
 #include "collectors/cupti_activity.h"
@@ -194,7 +195,8 @@ static void yield(void)
 		m.cool_ns = (int64_t)wt_config.cool_ms * 1000000;
 	if (m.quick >= QUICK_MOST)
 		m.cool_ns = m.cool_ns * 2 < COOL_MAX_NS ? m.cool_ns * 2 : COOL_MAX_NS;
-	wt_log("cupti_activity: steps aside for %s, %ld operations in flight", m.holder, overdue);
+	wt_log("cupti_activity: steps aside for %s, %ld operations in flight",
+	       wt_redacted_word(m.holder), overdue);
 }
 
 /* Something was given up, or never taken: is it time to wait for quiet? */
@@ -410,7 +412,8 @@ int wt_manners_start(void)
 		wt_cupti_set_state(STATE(YIELDED));
 		say(STATE(YIELDED), 0);
 		settle();
-		wt_log("cupti_activity: %s was here first: waiting for it to leave", m.holder);
+		wt_log("cupti_activity: %s was here first: waiting for it to leave",
+		       wt_redacted_word(m.holder));
 		r = 1;
 	} else {
 		if (m.reason != REASON(START)) { /* else no call can have been made yet */

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -239,6 +240,19 @@ static int preload(const char *agent)
 }
 
 /* The process itself is NCCL's profiler plugin, as ours is preloaded; one that the job names stays. */
+/* The ranks and workers of this command are to agree on names; whoever starts several commands has set it already. */
+static int set_redact_key(void)
+{
+	uint8_t random[16];
+	char text[2 * sizeof(random) + 1];
+
+	if (getrandom(random, sizeof(random), 0) != sizeof(random))
+		return -1;
+	for (size_t i = 0; i < sizeof(random); i++)
+		snprintf(text + 2 * i, 3, "%02x", random[i]);
+	return setenv("WARPTAP_REDACT_KEY", text, 0);
+}
+
 static int set_profiler(void)
 {
 	const char *asked = getenv("WARPTAP_NCCL_PROFILER");
@@ -262,7 +276,7 @@ static int set_environment(const struct run *run, const struct options *opt)
 			return WT_EXIT_FAILED;
 		}
 	}
-	if (opt->redact && setenv("WARPTAP_REDACT", "1", 1)) {
+	if (opt->redact && (setenv("WARPTAP_REDACT", "1", 1) || set_redact_key())) {
 		fprintf(stderr, "warptap run: %s\n", strerror(errno));
 		return WT_EXIT_FAILED;
 	}

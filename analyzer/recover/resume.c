@@ -213,7 +213,7 @@ int wt_resume_pack(struct wt_pack *p, const struct wt_box_image *box, const stru
 	for (size_t i = 0; i < h->n_settings; i++)
 		if (!strcmp(h->settings[i]->key, "WARPTAP_REDACT") &&
 		    !strcmp(h->settings[i]->value, "1"))
-			wt_config.redact = 1; /* what marks say lies in the box as it was said */
+			wt_config.redact = 1; /* an older agent's box has marks as they were said */
 	p->clock.tsc_hz = h->tsc_hz;
 	p->seq = scan->seq;
 	p->segment = h->segment;

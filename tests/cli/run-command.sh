@@ -61,10 +61,11 @@ run 0 -o lv --level count -- sh -c 'echo $WARPTAP_LEVEL; cd /; echo $WARPTAP_DIR
 [ "$(cat out)" = "count
 $T/lv" ] || die "environment"
 run 0 -o set --budget 0.5 --window-every 10m --window-for 100steps --ranks 0,8-15 --redact -- \
-	sh -c 'env | grep -E "^WARPTAP_(BUDGET|WINDOW|RANKS|REDACT)" | sort'
+	sh -c 'env | grep -E "^WARPTAP_(BUDGET|WINDOW|RANKS|REDACT)" | sed "s/KEY=[0-9a-f]\{32\}$/KEY=of 128 bits/" | sort'
 [ "$(cat out)" = "WARPTAP_BUDGET=0.5
 WARPTAP_RANKS=0,8-15
 WARPTAP_REDACT=1
+WARPTAP_REDACT_KEY=of 128 bits
 WARPTAP_WINDOW_EVERY=10m
 WARPTAP_WINDOW_FOR=100steps" ] || die "settings"
 unset LD_LIBRARY_PATH
