@@ -4,7 +4,8 @@
 # What serving engines do (serving_traps.c says what), recorded: each worker that used a GPU has a trace although no
 # exit handler ran, the parent that only forked has none, each graph launch is 49 accounted kernels with their own names
 # and grids, and collectives called through a handle of dlopen are counted. Everything the truth has is in the report.
-# Of a worker killed as soon as it has done its work every call is counted, and what CUPTI still held is said to be missing.
+# Of a worker killed as soon as it has done its work every call is counted, and what CUPTI still held is said to be
+# missing.
 set -eu
 export WARPTAP_FLUSH_MS=100
 build=$(realpath "${BUILD:-build}")
