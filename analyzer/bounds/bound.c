@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "bounds/named.h"
 
 #define NAME_ROOM	1024
 #define LATENCY_EFF	0.3
@@ -14,12 +15,17 @@
 #define TOO_FAST	1.05 /* of the peak rate */
 #define TOO_FAST_MEMORY 0.95 /* of the bandwidth, by more bytes than L2 holds */
 #define BALANCED_LOG2	0.4
+#define BUSY_PERCENT	60 /* of a peak, below it nothing is the bound */
+#define BALANCED_POINTS 10
+#define PASS_DIFFERS	0.2
 
 struct wt_bounds {
 	const struct wt_timeline *tl;
 	struct wt_families *families;
 	struct wt_device_peaks *peaks; /* by device */
 	uint8_t *dtype_of;	       /* by name: 0 = not asked yet, else dtype + 1 */
+	uint8_t *named; /* by name: 0 = not asked yet, 1 no, 2 sizes may follow from the grid */
+	const struct wt_model *model;
 	size_t nnames;
 };
 
@@ -79,7 +85,8 @@ struct wt_bounds *wt_bounds_new(const struct wt_timeline *tl, struct wt_families
 	b->nnames = wt_timeline_nstrings(tl);
 	b->peaks = calloc(tl->ndevices + 1, sizeof(*b->peaks));
 	b->dtype_of = calloc(b->nnames + 1, 1);
-	if (!b->peaks || !b->dtype_of) {
+	b->named = calloc(b->nnames + 1, 1);
+	if (!b->peaks || !b->dtype_of || !b->named) {
 		wt_bounds_free(b);
 		return NULL;
 	}
@@ -88,12 +95,18 @@ struct wt_bounds *wt_bounds_new(const struct wt_timeline *tl, struct wt_families
 	return b;
 }
 
+void wt_bounds_model(struct wt_bounds *b, const struct wt_model *m)
+{
+	b->model = m;
+}
+
 void wt_bounds_free(struct wt_bounds *b)
 {
 	if (!b)
 		return;
 	free(b->peaks);
 	free(b->dtype_of);
+	free(b->named);
 	free(b);
 }
 
@@ -122,12 +135,33 @@ static enum wt_dtype name_dtype(struct wt_bounds *b, uint32_t name)
 	return b->dtype_of[name] - 1;
 }
 
+/* The work that name, grid and model give; 0 = none. */
+static int named_work(struct wt_bounds *b, const struct wt_op *op, struct wt_work *ret)
+{
+	char plain[NAME_ROOM];
+	const char *name;
+
+	if (!b->model || op->kind != WT_OP_KERNEL || !op->shape || op->name >= b->nnames ||
+	    b->named[op->name] == 1)
+		return 0;
+	name = wt_demangle(wt_timeline_string(b->tl, op->name), plain, sizeof(plain));
+	if (!b->named[op->name])
+		b->named[op->name] = wt_named_is(name) ? 2 : 1;
+	return b->named[op->name] == 2 &&
+	       wt_named_work(name, &b->tl->shapes[op->shape], b->model, ret);
+}
+
 /* What is known of the work, from whichever source knows most. */
 static void find_work(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict *v)
 {
 	const struct wt_work *w = &b->tl->works[b->tl->shapes[op->shape].work];
 	const struct wt_instruction *in = &b->tl->instructions[op->instruction];
+	struct wt_work named;
 
+	if (w->kind == WT_WORK_NONE && !in->flops && !in->bytes && named_work(b, op, &named)) {
+		w = &named;
+		v->by_name = 1;
+	}
 	if (w->kind != WT_WORK_NONE) {
 		v->flops = wt_work_flops(w);
 		v->bytes = wt_work_bytes(w);
@@ -163,8 +197,8 @@ static int by_model(struct wt_bounds *b, const struct wt_op *op, struct wt_verdi
 	if (!(ns > 0) || !(tm > 0) || (v->product && !(tc > 0)))
 		return 0;
 	v->efficiency = (tc > tm ? tc : tm) / ns;
-	v->evidence = WT_EVIDENCE_MODELLED;
-	v->grade = 2;
+	v->evidence = v->by_name ? WT_EVIDENCE_ESTIMATED : WT_EVIDENCE_MODELLED;
+	v->grade = v->by_name ? 1 : 2;
 	v->unverified = p->bandwidth.unverified | (tc > 0 && p->flops[t].unverified);
 	v->balanced = tc > 0 && fabs(log2(tc / tm)) < BALANCED_LOG2;
 	if (tc > tm ? v->efficiency > TOO_FAST
@@ -182,6 +216,34 @@ static int by_model(struct wt_bounds *b, const struct wt_op *op, struct wt_verdi
 	} else {
 		v->limit = v->efficiency > CACHE_EFF ? WT_LIMIT_CACHE : WT_LIMIT_DRAM;
 	}
+	return 1;
+}
+
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* By hardware counters; 0 if not both sides were measured. */
+static int by_counters(const struct wt_work *w, const struct wt_op *op, struct wt_verdict *v)
+{
+	double sm = (w->sm - 1) / 100.0, tensor = (w->tensor - 1) / 100.0;
+	double dram = (w->dram - 1) / 100.0, cache = (larger(w->l2, w->l1) - 1) / 100.0;
+	double c = larger(sm, tensor), m = larger(dram, cache);
+	double ns = (double)(op->end_ns - op->start_ns);
+
+	if (!(w->sm | w->tensor) || !(w->dram | w->l2 | w->l1) || !(ns > 0))
+		return 0;
+	v->efficiency = larger(c, m) / 100;
+	v->evidence = WT_EVIDENCE_MEASURED;
+	v->grade = w->pass_ns && fabs(w->pass_ns - ns) > PASS_DIFFERS * ns ? 2 : 3;
+	v->balanced = fabs(c - m) < BALANCED_POINTS;
+	if (c < BUSY_PERCENT && m < BUSY_PERCENT)
+		v->limit = WT_LIMIT_LATENCY;
+	else if (c >= m)
+		v->limit = tensor >= c / 2 ? WT_LIMIT_TENSOR : WT_LIMIT_ALU;
+	else
+		v->limit = dram >= cache ? WT_LIMIT_DRAM : WT_LIMIT_CACHE;
 	return 1;
 }
 
@@ -212,6 +274,12 @@ static void by_family(const struct wt_family_row *row, const char *name, const s
 					       : WT_LIMIT_ALU;
 }
 
+static void forget_work(struct wt_verdict *v)
+{
+	v->flops = v->bytes = v->efficiency = 0;
+	v->by_name = v->wrong = v->balanced = v->unverified = 0;
+}
+
 static int is_product_role(const struct wt_family_row *row)
 {
 	static const char *const roles[] = {"gemm", "attention", "conv", "moe"};
@@ -228,6 +296,7 @@ void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict
 	const char *name = wt_timeline_string(b->tl, id);
 	const struct wt_family_row *row =
 		op->kind == WT_OP_KERNEL ? wt_family_of(b->families, id, name) : NULL;
+	const struct wt_work *counted = &b->tl->works[b->tl->shapes[op->shape].work];
 	int known, matrix;
 
 	*ret = (struct wt_verdict){.limit = WT_LIMIT_UNKNOWN, .grade = 3};
@@ -235,8 +304,13 @@ void wt_bounds_of(struct wt_bounds *b, const struct wt_op *op, struct wt_verdict
 	known = ret->product;
 	matrix = has_matrix_pipe(&b->tl->devices[op->device]) &&
 		 on_matrix_pipe(b, row, id, name, ret->dtype);
-	if (!by_model(b, op, ret))
+	if (!by_counters(counted, op, ret) && !by_model(b, op, ret))
 		by_family(row, name, op, matrix, ret);
+	if (ret->wrong &&
+	    ret->by_name) { /* another size than the model's: nothing is wrong with the kernel */
+		forget_work(ret);
+		by_family(row, name, op, matrix, ret);
+	}
 	/* Known formats decide; else only names of the ordinary pipes' own kernels do. */
 	if (known) {
 		ret->off_matrix =

@@ -59,7 +59,7 @@ int wt_occupancy(uint32_t cc, uint32_t sms, const struct wt_shape *s, struct wt_
 	for (size_t i = 0; i < sizeof(sms_by_cc) / sizeof(sms_by_cc[0]); i++)
 		if (sms_by_cc[i].cc == cc)
 			m = &sms_by_cc[i];
-	if (!m || !threads || threads > MOST_BLOCK)
+	if (!m || !threads || threads > MOST_BLOCK || (s->max_threads && threads > s->max_threads))
 		return -1;
 	warps = (uint32_t)((threads + WARP - 1) / WARP);
 	limits[WT_OCC_WARPS] = m->threads / WARP / warps;

@@ -18,7 +18,10 @@ struct wt_occupancy {
 	double idle_share; /* of the waves' room that no block fills: 1 - waves / whole waves, "tail" */
 };
 
-/* cc as 10 * major + minor; sms 0 = not known. 0, or -1: capability or shape is not known, or it can never run. */
+/*
+ * cc as 10 * major + minor; sms 0 = not known. 0, or -1: capability or shape is not known, or it can never run (more
+ * threads than the function was built for, for one).
+ */
 int wt_occupancy(uint32_t cc, uint32_t sms, const struct wt_shape *shape, struct wt_occupancy *ret);
 const char *wt_occupancy_limit_name(enum wt_occupancy_limit limit);
 

@@ -105,7 +105,7 @@ double wt_work_bytes(const struct wt_work *w)
 
 /*
  * The narrowest operand decides, so formats of 8 bits and less come first. cuDNN's attention says f16 of either format
- * of 16 bits.
+ * of 16 bits. Attention of two formats, of 8 and 16 bits, multiplies in the one or the other: not known.
  */
 static const struct {
 	const char *word;
@@ -146,14 +146,52 @@ static enum wt_dtype nvjet(const char *letters)
 	return WT_DTYPE_UNKNOWN;
 }
 
+/* Where the word stands in a name, but in a type's own name that says nothing of what it is here. */
+static const char *find_word(const char *name, const char *word)
+{
+	static const char cache[] = "Fp8KVCacheDataType"; /* vLLM's: 0 of it is no fp8 */
+	const char *at = strstr(name, word);
+
+	while (at && !strncmp(at, cache, sizeof(cache) - 1))
+		at = strstr(at + 1, word);
+	return at;
+}
+
+static enum wt_dtype format_after(const char *name, size_t from, size_t *ret_next)
+{
+	for (size_t i = from; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!find_word(name, words[i].word))
+			continue;
+		*ret_next = i + 1;
+		return words[i].dtype;
+	}
+	return WT_DTYPE_UNKNOWN;
+}
+
+/* Attention keeps keys and values narrower than it multiplies, or multiplies narrower than it writes: two formats. */
+static int is_attention(const char *name)
+{
+	static const char *const marks[] = {"ttention", "attn", "fmha", "BatchDecode",
+					    "BatchPrefill"};
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strstr(name, marks[i]))
+			return 1;
+	return 0;
+}
+
 enum wt_dtype wt_dtype_of_name(const char *name)
 {
 	const char *at = strstr(name, "nvjet_");
+	enum wt_dtype first, other;
+	size_t next = 0;
 
 	if (at)
 		return nvjet(at + strlen("nvjet_"));
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(name, words[i].word))
-			return words[i].dtype;
-	return WT_DTYPE_UNKNOWN;
+	first = format_after(name, 0, &next);
+	if (first < WT_DTYPE_FP8 || first > WT_DTYPE_FP4 || !is_attention(name))
+		return first;
+	while ((other = format_after(name, next, &next)) == first)
+		;
+	return other == WT_DTYPE_BF16 || other == WT_DTYPE_FP16 ? WT_DTYPE_UNKNOWN : first;
 }

@@ -294,7 +294,9 @@ static int report(const struct options *opt, const struct asked *asked,
 	struct wt_report *r = NULL;
 	struct wt_strbuf text = {.n = 0};
 	struct wt_diag diag = {.offset = -1};
-	int err = wt_ledger_build_with(&ledger, tl, asked->families, &diag), rc = WT_EXIT_FAILED;
+	const struct wt_model *model = opt->model ? &asked->model : NULL;
+	int err = wt_ledger_build_with(&ledger, tl, asked->families, model, &diag);
+	int rc = WT_EXIT_FAILED;
 
 	err = err ? err : wt_ranks_build(&ranks, ledger, &diag);
 	err = err ? err : narrow(opt, ledger);
@@ -303,7 +305,7 @@ static int report(const struct options *opt, const struct asked *asked,
 		err = wt_hta_build(&hta, tl);
 	if (!err) {
 		r->hta = hta;
-		r->model = opt->model ? &asked->model : NULL;
+		r->model = model;
 		r->colour = wants_colour(opt);
 		if (opt->json)
 			wt_report_json(r, &text);

@@ -337,7 +337,8 @@ static int build_devices(struct wt_ledger *l, struct wt_gaps *gaps)
 }
 
 int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
-			 struct wt_families *families, struct wt_diag *diag)
+			 struct wt_families *families, const struct wt_model *model,
+			 struct wt_diag *diag)
 {
 	struct wt_ledger *l = calloc(1, sizeof(*l));
 	struct wt_gaps *gaps = wt_gaps_new(tl);
@@ -351,6 +352,8 @@ int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
 		l->tl = tl;
 		l->bounds = wt_bounds_new(tl, families);
 		l->devices = calloc(tl->ndevices + 1, sizeof(*l->devices));
+		if (l->bounds)
+			wt_bounds_model(l->bounds, model);
 		if (l->bounds && l->devices)
 			err = build_devices(l, gaps);
 	}
@@ -369,7 +372,7 @@ int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
 
 int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag)
 {
-	return wt_ledger_build_with(ret, tl, wt_families_new(), diag);
+	return wt_ledger_build_with(ret, tl, wt_families_new(), NULL, diag);
 }
 
 void wt_ledger_free(struct wt_ledger *l)

@@ -101,8 +101,10 @@ struct wt_ledger {
 /* 0, -WT_E_NOMEM, or -WT_E_CORRUPT if an account does not add up: a bug of ours, never to be normalised away. */
 int wt_ledger_build(struct wt_ledger **ret, const struct wt_timeline *tl, struct wt_diag *diag);
 /* The same with a table of families of the caller's, which the ledger then owns (also on failure; NULL: no memory). */
+struct wt_model; /* what the kernels work for (bounds/model.h), NULL = not known; must outlive the ledger */
 int wt_ledger_build_with(struct wt_ledger **ret, const struct wt_timeline *tl,
-			 struct wt_families *families, struct wt_diag *diag);
+			 struct wt_families *families, const struct wt_model *model,
+			 struct wt_diag *diag);
 /* Narrows a device (index into devices) to [w0, w1): account and kernels of that window. 0 or -WT_E_x. */
 int wt_ledger_window(struct wt_ledger *l, size_t device, int64_t w0_ns, int64_t w1_ns);
 /* Whether an operation counts: all do, but where a window was set, those that start in it. */

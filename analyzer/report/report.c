@@ -51,10 +51,10 @@ static void add_math(struct wt_tally *t, const struct wt_verdict *v, int64_t ns)
 	m->kernels++;
 	m->sum_ns += ns;
 	m->named_ns += v->dtype_by_name ? ns : 0;
-	m->flops += v->product ? v->flops : 0;
-	t->flops += v->product ? v->flops : 0;
+	m->flops += v->product && !v->by_name ? v->flops : 0;
+	t->flops += v->product && !v->by_name ? v->flops : 0;
 	t->products_ns += v->product ? ns : 0;
-	t->products_known_ns += v->product && v->flops > 0 ? ns : 0;
+	t->products_known_ns += v->product && !v->by_name && v->flops > 0 ? ns : 0;
 }
 
 /* What of the device it could fill. */
@@ -106,7 +106,7 @@ static void add_kernel(struct wt_report *r, struct wt_kernel_row *row, const str
 	row->flops += v.flops;
 	row->bytes += v.bytes;
 	row->dtype = v.dtype;
-	if (v.flops > 0 || v.bytes > 0) {
+	if (!v.by_name && (v.flops > 0 || v.bytes > 0)) {
 		row->worked_ns += ns;
 		t->worked_ns += ns;
 	}
@@ -116,6 +116,11 @@ static void add_kernel(struct wt_report *r, struct wt_kernel_row *row, const str
 		row->unverified |= v.unverified != 0;
 		t->modelled_ns += ns;
 		t->unverified_ns += v.unverified ? ns : 0;
+	}
+	if (v.evidence == WT_EVIDENCE_MEASURED) {
+		row->measured_ns += ns;
+		row->roof_ns += v.efficiency * (double)ns;
+		t->measured_ns += ns;
 	}
 	if (v.off_matrix) {
 		row->off_ns += ns;

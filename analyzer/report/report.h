@@ -22,10 +22,11 @@ struct wt_kernel_row {
 	int64_t sum_ns;
 	int64_t limit_ns[WT_LIMITS]; /* by what held it: sums to sum_ns, less communication */
 	int64_t modelled_ns;	     /* of it, by FLOPs and bytes rather than by the name */
+	int64_t measured_ns;	     /* likewise, by hardware counters */
 	int64_t worked_ns;	     /* of it, with known FLOPs or bytes */
 	int64_t off_ns;		     /* products that did not run on the matrix pipe */
 	double flops, bytes, off_flops;
-	double roof_ns;		     /* what the modelled ones would have taken at the peak */
+	double roof_ns; /* what the modelled and measured ones would have taken at the peak */
 	int64_t shaped_ns, small_ns; /* of it, with known occupancy; with less than a wave */
 	double occupancy_ns,
 		idle_ns;      /* occupancy times time; room that no block filled, times time */
@@ -40,9 +41,9 @@ struct wt_math_row {
 	double flops;
 };
 struct wt_tally {
-	int64_t kernels_ns;				  /* all kernels' time, added up */
-	int64_t worked_ns, modelled_ns, no_family_ns;	  /* parts of it */
-	int64_t comm_ns, unverified_ns, wrong_ns, off_ns; /* likewise */
+	int64_t kernels_ns;					   /* all kernels' time, added up */
+	int64_t worked_ns, modelled_ns, measured_ns, no_family_ns; /* parts of it */
+	int64_t comm_ns, unverified_ns, wrong_ns, off_ns;	   /* likewise */
 	int64_t products_ns,
 		products_known_ns; /* kernels that are products; of these, with known FLOPs */
 	int64_t shaped_ns, small_ns, local_ns; /* local: of kernels with local memory */

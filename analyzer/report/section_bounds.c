@@ -88,6 +88,7 @@ void wt_precision_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_int(j, "comm_ns", t->comm_ns);
 	wt_jout_int(j, "no_family_ns", t->no_family_ns);
 	wt_jout_int(j, "work_known_ns", t->worked_ns);
+	wt_jout_int(j, "measured_ns", t->measured_ns);
 	wt_jout_int(j, "modelled_ns", t->modelled_ns);
 	wt_jout_int(j, "unverified_ns", t->unverified_ns);
 	wt_jout_int(j, "impossible_ns", t->wrong_ns);
@@ -206,6 +207,10 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 	off_text(r, out);
 	occupancy_text(r, out);
 	wt_strbuf_adds(out, "  of the kernel time ");
+	if (t->measured_ns) {
+		wt_text_percent(out, t->measured_ns, t->kernels_ns);
+		wt_strbuf_adds(out, " is judged by hardware counters (measured), ");
+	}
 	wt_text_percent(out, t->modelled_ns, t->kernels_ns);
 	wt_strbuf_adds(out, " is compared with the device's peaks (modelled), ");
 	wt_text_percent(out, t->no_family_ns, t->kernels_ns);

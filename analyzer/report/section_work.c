@@ -44,7 +44,18 @@ static const char *bound_of(const struct wt_report *r, const struct wt_kernel_ro
 
 static enum wt_evidence evidence_of(const struct wt_kernel_row *k)
 {
-	return k->modelled_ns * 2 > k->sum_ns ? WT_EVIDENCE_MODELLED : WT_EVIDENCE_ESTIMATED;
+	if (k->measured_ns * 2 > k->sum_ns)
+		return WT_EVIDENCE_MEASURED;
+	return (k->modelled_ns + k->measured_ns) * 2 > k->sum_ns ? WT_EVIDENCE_MODELLED
+								 : WT_EVIDENCE_ESTIMATED;
+}
+
+/* Of the time that has a peak to compare with. */
+static double of_peak(const struct wt_kernel_row *k)
+{
+	int64_t ns = k->modelled_ns + k->measured_ns;
+
+	return ns ? k->roof_ns / (double)ns : 0;
 }
 
 static void known_double(struct wt_jout *j, const char *key, double v)
@@ -74,8 +85,7 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 			       k->dtype == WT_DTYPE_UNKNOWN ? NULL : wt_dtype_name(k->dtype));
 		known_double(j, "flops", k->flops);
 		known_double(j, "bytes", k->bytes);
-		known_double(j, "efficiency",
-			     k->modelled_ns ? k->roof_ns / (double)k->modelled_ns : 0);
+		known_double(j, "efficiency", of_peak(k));
 		wt_jout_bool(j, "unverified", k->unverified);
 		known_double(j, "occupancy",
 			     k->shaped_ns ? k->occupancy_ns / (double)k->shaped_ns : 0);
@@ -113,9 +123,9 @@ void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_text_name(out, wt_timeline_string(r->tl, k->name), NAME_COLUMNS);
 		wt_strbuf_addf(out, "  [%s%s%s", k->family ? k->family->family : "no known family",
 			       bound ? ", " : "", bound ? bound : "");
-		if (evidence_of(k) == WT_EVIDENCE_MODELLED)
-			wt_strbuf_addf(out, ", %.0f %% of the peak%s",
-				       100 * k->roof_ns / (double)k->modelled_ns,
+		if (evidence_of(k) != WT_EVIDENCE_ESTIMATED)
+			wt_strbuf_addf(out, ", %.0f %% of the peak%s%s", 100 * of_peak(k),
+				       evidence_of(k) == WT_EVIDENCE_MEASURED ? " (measured)" : "",
 				       k->unverified ? " (unverified)" : "");
 		wt_strbuf_adds(out, "]\n");
 	}

@@ -82,7 +82,7 @@ struct wt_builder *wt_builder_new(void)
 	b->stream_keys.words = 3;
 	b->thread_keys.words = 2;
 	b->shape_keys.words = 6;
-	b->work_keys.words = 6;
+	b->work_keys.words = 8;
 	b->note_keys.words = 1;
 	b->member_keys.words = 2;
 	b->strings = wt_strings_new();
@@ -260,7 +260,7 @@ uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape)
 
 uint32_t wt_builder_work(struct wt_builder *b, const struct wt_work *work)
 {
-	uint64_t key[6] = {0};
+	uint64_t key[8] = {0};
 	int isnew;
 	size_t i;
 
@@ -268,6 +268,11 @@ uint32_t wt_builder_work(struct wt_builder *b, const struct wt_work *work)
 	memcpy(key, work, sizeof(*work));
 	i = intern(b, &b->work_keys, key, b->works.n, &isnew);
 	return (uint32_t)(isnew ? PUSH(b, works, MOST_U32, *work) : i);
+}
+
+const struct wt_work *wt_builder_work_at(const struct wt_builder *b, uint32_t work)
+{
+	return &b->works.rows[work < b->works.n ? work : 0];
 }
 
 uint32_t wt_builder_shape_work(struct wt_builder *b, uint32_t shape, uint32_t work)

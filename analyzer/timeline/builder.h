@@ -41,6 +41,7 @@ uint32_t wt_builder_thread(struct wt_builder *b, uint16_t process, int64_t tid);
 struct wt_thread *wt_builder_thread_at(struct wt_builder *b, uint32_t thread);
 uint32_t wt_builder_shape(struct wt_builder *b, const struct wt_shape *shape); /* interned */
 uint32_t wt_builder_work(struct wt_builder *b, const struct wt_work *work);    /* interned */
+const struct wt_work *wt_builder_work_at(const struct wt_builder *b, uint32_t work);
 /* The same shape with that work. */
 uint32_t wt_builder_shape_work(struct wt_builder *b, uint32_t shape, uint32_t work);
 /* Appended as it is: the caller knows which he has added. The row of an index, valid until the next. */

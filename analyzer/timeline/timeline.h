@@ -103,6 +103,7 @@ enum wt_work_kind {
 enum wt_work_source {
 	WT_WORK_BY_ARGUMENTS = 1, /* of the library's call */
 	WT_WORK_BY_SHAPES,	  /* of the operator around the launch */
+	WT_WORK_BY_NAME,	  /* of the kernel, its grid and the model: an estimate */
 	WT_WORK_BY_DESCRIPTORS, /* of the library's call: of fp32 they do not say how it is multiplied */
 };
 #define WT_WORK_SHARED_A 1u /* one operand for the whole batch */
@@ -111,12 +112,15 @@ enum wt_work_source {
 #define WT_WORK_COMPLEX	 8u /* four real products each */
 struct wt_work {
 	uint64_t m, n, k, batch;
-	uint32_t kv;		     /* see ATTENTION; heads of keys and values are batch / group */
-	uint32_t group;		     /* query heads that share keys and values; 0 and 1: none */
+	uint32_t kv;	  /* see ATTENTION; heads of keys and values are batch / group */
+	uint32_t group;	  /* query heads that share keys and values; 0 and 1: none */
+	uint32_t pass_ns; /* the kernel's time when its counters were read; 0 = its own */
+	/* Hardware counters: share of the peak in 0.01 %, + 1; 0 = not measured. */
+	uint16_t sm, tensor, dram, l2, l1;
 	uint8_t kind, source, flags; /* enum wt_work_kind, wt_work_source, WT_WORK_* */
 	uint8_t a, b, out;	     /* enum wt_dtype of operands and result */
 	uint8_t math; /* enum wt_dtype in which it is multiplied: which peak counts */
-	uint8_t reserved;
+	uint8_t reserved[3];
 };
 
 /* What the host did about it. */

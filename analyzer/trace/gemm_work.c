@@ -4,8 +4,9 @@
  * as parent; of the kernels they made the longest has the work (the others reduce, convert, clear), so a call's work
  * is there once.
  *
- * A kernel of a graph has no such parent: see graph_work.c.
+ * A kernel of a graph has no such parent: see graph_work.c. Hardware counters are laid over what a kernel has.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "trace/trace.h"
@@ -127,6 +128,46 @@ uint32_t wt_trace_product_work(struct wt_trace *t, uint32_t row)
 	return work_of(t, &t->gemms.p[gemm]);
 }
 
+static int by_record(const void *a, const void *b)
+{
+	const struct wt_counter_row *x = a, *y = b;
+
+	if (x->correlation != y->correlation)
+		return x->correlation < y->correlation ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static uint16_t share(uint32_t v)
+{
+	return (uint16_t)(v > 10001 ? 10001 : v);
+}
+
+static void add_counters(struct wt_trace *t, uint32_t *works)
+{
+	struct wt_counter_row *rows = t->counters.p, key, *c;
+
+	qsort(rows, t->counters.n, sizeof(*rows), by_record);
+	for (size_t i = 0; i < t->records.n; i++) {
+		const struct wt_record *r = &t->records.p[i];
+		struct wt_work w;
+
+		key = (struct wt_counter_row){.correlation = r->correlation, .node = r->node};
+		c = r->kind == WT_OP_KERNEL && r->correlation
+			    ? bsearch(&key, rows, t->counters.n, sizeof(*rows), by_record)
+			    : NULL;
+		if (!c)
+			continue;
+		w = *wt_builder_work_at(t->b, works[i]);
+		w.sm = share(c->sm);
+		w.tensor = share(c->tensor);
+		w.dram = share(c->dram);
+		w.l2 = share(c->l2);
+		w.l1 = share(c->l1);
+		w.pass_ns = (uint32_t)(c->pass_ns < UINT32_MAX ? c->pass_ns : UINT32_MAX);
+		works[i] = wt_builder_work(t->b, &w);
+	}
+}
+
 int wt_trace_works(struct wt_trace *t, uint32_t **ret)
 {
 	uint32_t *works = calloc(t->records.n + 1, sizeof(*works));
@@ -152,6 +193,8 @@ int wt_trace_works(struct wt_trace *t, uint32_t **ret)
 	free(longest);
 	if (t->gemms.n)
 		err = wt_trace_graph_works(t, works);
+	if (!err && t->counters.n)
+		add_counters(t, works);
 	if (err)
 		free(works);
 	else

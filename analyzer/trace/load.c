@@ -219,6 +219,27 @@ static void load_gemms(struct wt_trace *t, const Warptap__V1__Packet *p)
 	}
 }
 
+static void load_counters(struct wt_trace *t, const Warptap__V1__Packet *p)
+{
+	const Warptap__V1__Counters *m = p->counters;
+	size_t n = COLUMNS(t, m->n_correlation_d, m->n_graph_node, m->n_sm, m->n_tensor, m->n_dram,
+			   m->n_l2, m->n_l1, m->n_pass_ns);
+	uint64_t correlation = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct wt_counter_row *c = wt_vec_add(&t->counters);
+
+		if (!c) {
+			t->error = -WT_E_NOMEM;
+			return;
+		}
+		correlation += (uint64_t)AT(m, correlation_d, i);
+		*c = (struct wt_counter_row){correlation,  AT(m, graph_node, i), AT(m, pass_ns, i),
+					     AT(m, sm, i), AT(m, tensor, i),	 AT(m, dram, i),
+					     AT(m, l2, i), AT(m, l1, i)};
+	}
+}
+
 static void load_contexts(struct wt_trace *t, const Warptap__V1__Packet *p)
 {
 	const Warptap__V1__Contexts *m = p->contexts;
@@ -525,6 +546,7 @@ static void (*const loaders[])(struct wt_trace *t, const Warptap__V1__Packet *p)
 	BODY(FUNCTIONS, load_functions),
 	BODY(SHAPES, load_shapes),
 	BODY(GEMMS, load_gemms),
+	BODY(COUNTERS, load_counters),
 	BODY(STREAMS, load_streams),
 	BODY(THREADS, load_threads),
 	BODY(COMMS, load_comms),
@@ -594,6 +616,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->functions.p);
 	free(t->shapes.p);
 	free(t->gemms.p);
+	free(t->counters.p);
 	free(t->streams.p);
 	free(t->threads.p);
 	free(t->contexts.p);

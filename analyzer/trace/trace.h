@@ -90,6 +90,10 @@ struct wt_gemm_row { /* of Gemms */
 	uint64_t m, n, k, batch;
 	uint32_t type_a, type_b, type_c, compute, trans, flags, epilogue, work;
 };
+struct wt_counter_row { /* of Counters */
+	uint64_t correlation, node, pass_ns;
+	uint32_t sm, tensor, dram, l2, l1;
+};
 struct wt_stream_row {
 	uint64_t id, handle;
 	uint32_t cupti_id, context, device;
@@ -190,6 +194,7 @@ struct wt_trace {
 	WT_VEC(struct wt_function) functions;
 	WT_VEC(struct wt_shape) shapes;
 	WT_VEC(struct wt_gemm_row) gemms;
+	WT_VEC(struct wt_counter_row) counters;
 	WT_VEC(struct wt_stream_row) streams;
 	WT_VEC(struct wt_thread_row) threads;
 	WT_VEC(struct wt_context_row) contexts;

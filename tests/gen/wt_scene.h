@@ -62,6 +62,7 @@ struct wt_scene {
 	uint32_t in_flight;	       /* calls at the end whose records have not come */
 	int every;		       /* also the packets that no call of the scene makes */
 	int marks;		       /* each step is marked, see sc_write_marks() */
+	int counters;		       /* kernels have hardware counters, see sc_write_counters() */
 	int siblings;		       /* an all-reduce allocates behind its launch */
 	uint32_t pause_from, pause_to; /* steps in which collection stood back; 0 = it never did */
 	uint32_t
@@ -612,6 +613,34 @@ static inline void sc_record(struct wt_scene *s, struct sc_columns *k,
 	k->dst[n] = 3;
 }
 
+/* Kernels of function i: the matrix pipe busy for i %, memory for 90 - i %; every fourth counted in twice the time. */
+static inline void sc_write_counters(struct wt_scene *s, struct sc_columns *k, uint64_t *functions)
+{
+	static uint32_t sm[SC_MOST], tensor[SC_MOST], dram[SC_MOST], other[SC_MOST];
+	static uint64_t pass[SC_MOST];
+	Warptap__V1__Counters c = WARPTAP__V1__COUNTERS__INIT;
+
+	for (size_t i = 0; i < k->n; i++) {
+		uint32_t percent = (uint32_t)functions[i] % 90;
+
+		sm[i] = 100 * percent / 2 + 1;
+		tensor[i] = 100 * percent + 1;
+		dram[i] = 100 * (90 - percent) + 1;
+		other[i] = 1;
+		pass[i] = i % 4 ? 0 : 2 * k->dur[i];
+	}
+	c.correlation_d = k->correlation;
+	c.graph_node = k->node;
+	c.sm = sm;
+	c.tensor = tensor;
+	c.dram = dram;
+	c.l2 = c.l1 = other;
+	c.pass_ns = pass;
+	c.n_correlation_d = c.n_graph_node = c.n_sm = c.n_tensor = c.n_dram = c.n_l2 = c.n_l1 =
+		c.n_pass_ns = k->n;
+	SC_EMIT(s, COUNTERS, &c);
+}
+
 static inline void sc_write_records(struct wt_scene *s, uint32_t from, uint32_t to)
 {
 	static struct sc_columns kernels, copies;
@@ -640,6 +669,8 @@ static inline void sc_write_records(struct wt_scene *s, uint32_t from, uint32_t 
 		k.n_graph = k.n_graph_node = k.n_flags = kernels.n;
 	if (kernels.n)
 		SC_EMIT(s, KERNELS, &k);
+	if (kernels.n && s->counters)
+		sc_write_counters(s, &kernels, kernels.what);
 	c.start_gap = copies.start;
 	c.dur = copies.dur;
 	c.kind = copies.kind;

@@ -97,6 +97,48 @@ static void test_compute_side(void **state)
 	assert_true(fabs(v.efficiency - 16435.2 / 20000) < 1e-3);
 }
 
+/* Counters decide before sizes do, by what was busy. */
+static void test_by_counters(void **state)
+{
+	static const struct {
+		uint16_t sm, tensor, dram, l2, l1; /* %, 0 = not measured: + 1 in hundredths */
+		enum wt_limit limit;
+		int balanced;
+	} want[] = {
+		{70, 90, 20, 30, 10, WT_LIMIT_TENSOR, 0},  {85, 10, 20, 30, 10, WT_LIMIT_ALU, 0},
+		{85, 43, 80, 30, 10, WT_LIMIT_TENSOR, 1},  {30, 20, 88, 60, 10, WT_LIMIT_DRAM, 0},
+		{30, 20, 40, 75, 10, WT_LIMIT_CACHE, 0},   {30, 20, 40, 10, 76, WT_LIMIT_CACHE, 0},
+		{30, 20, 59, 10, 40, WT_LIMIT_LATENCY, 0}, {61, 0, 20, 0, 0, WT_LIMIT_ALU, 0},
+		{60, 60, 60, 60, 60, WT_LIMIT_TENSOR, 1},
+	};
+	struct wt_work w = gemm(8192, 8192, 8192, WT_DTYPE_BF16);
+	struct wt_verdict v;
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		w.sm = want[i].sm ? (uint16_t)(100 * want[i].sm + 1) : 0;
+		w.tensor = want[i].tensor ? (uint16_t)(100 * want[i].tensor + 1) : 0;
+		w.dram = want[i].dram ? (uint16_t)(100 * want[i].dram + 1) : 0;
+		w.l2 = want[i].l2 ? (uint16_t)(100 * want[i].l2 + 1) : 0;
+		w.l1 = want[i].l1 ? (uint16_t)(100 * want[i].l1 + 1) : 0;
+		v = judge(H100, gemm_name, &w, 1700000);
+		assert_int_equal(v.limit, want[i].limit);
+		assert_int_equal(v.balanced, want[i].balanced);
+		assert_int_equal(v.evidence, WT_EVIDENCE_MEASURED);
+		assert_int_equal(v.grade, 3);
+		assert_true(v.flops == 2.0 * 8192 * 8192 * 8192 && v.product && !v.wrong);
+	}
+	/* No peaks needed; what took another time when it was counted is less sure. */
+	w.pass_ns = 1400000;
+	v = judge("Imagination Nothing 9000", gemm_name, &w, 1700000);
+	assert_int_equal(v.grade, 3);
+	assert_true(fabs(v.efficiency - 0.6) < 1e-9);
+	w.pass_ns = 1300000;
+	assert_int_equal(judge(H100, gemm_name, &w, 1700000).grade, 2);
+	/* One side alone decides nothing. */
+	w.dram = w.l2 = w.l1 = 0;
+	assert_int_equal(judge(H100, gemm_name, &w, 1700000).evidence, WT_EVIDENCE_MODELLED);
+}
+
 static void test_memory_side(void **state)
 {
 	/* 16 rows against 8192 x 8192 weights: 134.7 MB, 40.2 us at 3352 GB/s; 2.2 us of FLOPs. */
@@ -193,9 +235,8 @@ static void test_streams(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compute_side),
-		cmocka_unit_test(test_memory_side),
-		cmocka_unit_test(test_what_is_not_known),
+		cmocka_unit_test(test_compute_side), cmocka_unit_test(test_by_counters),
+		cmocka_unit_test(test_memory_side),  cmocka_unit_test(test_what_is_not_known),
 		cmocka_unit_test(test_streams),
 	};
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bounds/bound.h"
 #include "gen/wt_scene.h"
 #include "import/importer.h"
 
@@ -559,6 +560,51 @@ static void on_the_clock_of_another(void **state)
 	wt_scene_release(&s);
 }
 
+/* A kernel's hardware counters are its own, in graphs too, and decide what held it. */
+static void counters_of_kernels(void **state)
+{
+	struct wt_scene s = {
+		.steps = 6, .kernels = 24, .functions = 24, .graphs = 1, .counters = 1, .rank = -1};
+	struct wt_families *f = wt_families_new();
+	struct wt_bounds *bounds;
+	size_t counted = 0, kernels = 0, unsure = 0;
+	struct seen e;
+
+	wt_scene_make(&s);
+	e = read_scene(&s);
+	assert_int_equal(e.rc, 0);
+	bounds = wt_bounds_new(e.tl, f);
+	assert_non_null(bounds);
+	for (size_t i = 0; i < e.tl->nops; i++) {
+		const struct wt_op *op = &e.tl->ops[i];
+		const struct wt_scene_call *c = call_of(&s, op->correlation);
+		const struct wt_work *w = &e.tl->works[e.tl->shapes[op->shape].work];
+		struct wt_verdict v;
+
+		if (op->kind != WT_OP_KERNEL) {
+			assert_int_equal(w->dram, 0);
+			continue;
+		}
+		kernels++;
+		counted += w->tensor && w->dram && w->l2 == 1;
+		wt_bounds_of(bounds, op, &v);
+		assert_int_equal(v.evidence, WT_EVIDENCE_MEASURED);
+		unsure += v.grade == 2;
+		if (c->op != SC_LAUNCH)
+			continue;
+		assert_int_equal(w->tensor, 100 * (c->function % 90) + 1);
+		assert_int_equal(w->dram, 100 * (90 - c->function % 90) + 1);
+		assert_int_equal(v.limit,
+				 c->function % 90 <= 30 ? WT_LIMIT_DRAM : WT_LIMIT_LATENCY);
+	}
+	assert_true(kernels > 100 && counted == kernels);
+	assert_true(unsure > kernels / 8 && unsure < kernels / 2); /* a quarter of each packet's */
+	wt_bounds_free(bounds);
+	wt_families_free(f);
+	wt_timeline_free(e.tl);
+	wt_scene_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -578,6 +624,7 @@ int main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(collection_stood_back),
 		cmocka_unit_test(on_the_clock_of_another),
+		cmocka_unit_test(counters_of_kernels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

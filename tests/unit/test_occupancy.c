@@ -48,6 +48,12 @@ static void test_by_hand(void **state)
 	s.regs = 32;
 	s.dyn_smem = 228 * 1024;
 	assert_int_equal(wt_occupancy(90, 132, &s, &o), -1);
+	/* More threads than the function was built for. */
+	s = (struct wt_shape){.grid = {8, 1, 1}, .block = {256, 1, 1}, .regs = 32};
+	s.max_threads = 256;
+	assert_int_equal(wt_occupancy(90, 132, &s, &o), 0);
+	s.max_threads = 255;
+	assert_int_equal(wt_occupancy(90, 132, &s, &o), -1);
 }
 
 #if __has_include(<cuda_occupancy.h>)

@@ -112,6 +112,19 @@ static void test_names(void **state)
 		{"sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x64x32", WT_DTYPE_TF32},
 		{"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x64x8", WT_DTYPE_FP32},
 		{"my_own_kernel", WT_DTYPE_UNKNOWN},
+		/* A type's name in the name says nothing; a cache of another format than the queries leaves it open. */
+		{"void paged_attention_ll4mi_QKV_mfma16_kernel<0, __hip_bfloat16, __hip_bfloat16, "
+		 "(vllm::Fp8KVCacheDataType)0, 1, 128, 256, false, 4, 1>(__hip_bfloat16 const*)",
+		 WT_DTYPE_BF16},
+		{"void vllm::paged_attention_v1_kernel<unsigned short, unsigned char, 128, 16, "
+		 "128, "
+		 "(vllm::Fp8KVCacheDataType)1, false>(float*)",
+		 WT_DTYPE_FP32},
+		{"void flashinfer::BatchDecodeWithPagedKVCacheKernel<__nv_bfloat16, __nv_fp8_e4m3>",
+		 WT_DTYPE_UNKNOWN},
+		{"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_e4m3_knob_7",
+		 WT_DTYPE_FP8},
+		{"cutlass_gemm_e4m3_bf16_128x128", WT_DTYPE_FP8},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
