@@ -65,10 +65,30 @@ static int connect_to(int dir_fd, const char *name, int *ret_pid)
 	return -1;
 }
 
-static size_t find_in(const char *dir, int pid, struct wt_agent_ref *ret, size_t room)
+/* Directories looked at so far: one may have several names. */
+struct seen {
+	struct stat dir[4];
+	size_t n;
+};
+
+static int is_new(struct seen *seen, int dir_fd)
+{
+	struct stat st;
+
+	if (dir_fd < 0 || fstat(dir_fd, &st))
+		return 0;
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->dir[i].st_dev == st.st_dev && seen->dir[i].st_ino == st.st_ino)
+			return 0;
+	seen->dir[seen->n++] = st;
+	return 1;
+}
+
+static size_t find_in(struct seen *seen, const char *dir, int pid, struct wt_agent_ref *ret,
+		      size_t room)
 {
 	int dir_fd = open_dir(dir), at;
-	DIR *d = dir_fd < 0 ? NULL : fdopendir(dup(dir_fd));
+	DIR *d = is_new(seen, dir_fd) ? fdopendir(dup(dir_fd)) : NULL;
 	struct dirent *e;
 	size_t n = 0;
 
@@ -107,15 +127,20 @@ static int by_pid(const void *a, const void *b)
 size_t wt_agents_find(int pid, struct wt_agent_ref *ret, size_t room)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR"), *own = getenv("WARPTAP_CONTROL_DIR");
+	unsigned user = (unsigned)geteuid();
+	struct seen seen = {.n = 0};
 	char dir[400];
 	size_t n = 0;
 
 	if (own && *own)
-		return find_in(own, pid, ret, room);
+		return find_in(&seen, own, pid, ret, room);
+	/* A job has the environment of a scheduler or of another login, not ours: wherever it may have looked itself. */
 	if (run && *run == '/' && snprintf(dir, sizeof(dir), "%s/warptap", run) < (int)sizeof(dir))
-		n = find_in(dir, pid, ret, room);
-	snprintf(dir, sizeof(dir), "/tmp/warptap-%u", (unsigned)geteuid());
-	n += find_in(dir, pid, ret + n, room - n);
+		n = find_in(&seen, dir, pid, ret, room);
+	snprintf(dir, sizeof(dir), "/run/user/%u/warptap", user);
+	n += find_in(&seen, dir, pid, ret + n, room - n);
+	snprintf(dir, sizeof(dir), "/tmp/warptap-%u", user);
+	n += find_in(&seen, dir, pid, ret + n, room - n);
 	qsort(ret, n, sizeof(*ret), by_pid);
 	return n;
 }

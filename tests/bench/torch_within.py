@@ -4,7 +4,8 @@
 Between two processes even without the agent lie some percent, for as long as they live: more than levels off and count
 cost. So here the agent is in every process, and src/switch.c, preloaded before it, lets blocks of steps go past its
 hooks or through them. Each round has three blocks in an order drawn anew: with the hooks, without, without again. A
-pair is one block with and one without of a round; "none again" is the two without: what this way can tell apart.
+pair is the block with the hooks of a round and the mean of the two without; "none again" is the one of these two
+against the other: what this way can tell apart.
 
 What is not switched is there in all blocks: the agent's memory, and its threads. Their CPU time is taken apart: it is
 told, and wall time is told a second time as if all that they did in blocks without hooks had held these up, and only
@@ -107,6 +108,10 @@ def one_set(build, where, mode, level, rounds, steps, draw):
     return table, steps, a_step
 
 
+def mean(*blocks):
+    return [sum(values) / len(blocks) for values in zip(*blocks)]
+
+
 def wall(w, n):
     return w[WALL] / n[WALL] - 1
 
@@ -129,8 +134,10 @@ def cpu_again(w, n):
 
 def print_row(what, name, pairs, sets, bootstrap, level=None):
     """sets: of each the rounds; pairs: a function of two blocks."""
-    which = ("without again", "without") if level is None else ("with", "without")
-    table = [[pairs(took[which[0]], took[which[1]]) for took in rounds] for rounds in sets]
+    if level is None:
+        table = [[pairs(took["without again"], took["without"]) for took in rounds] for rounds in sets]
+    else:
+        table = [[pairs(took["with"], mean(took["without"], took["without again"])) for took in rounds] for rounds in sets]
     cost = 100 * hodges_lehmann([d for rounds in table for d in rounds])
     low, high = (100 * v for v in interval(table, bootstrap))
     print("  %-11s %-13s %+6.3f %%  [%+.3f, %+.3f]%s; by set:%s" % (
