@@ -93,9 +93,11 @@ void wt_log(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2))); /* one line to <stem>.log; never to the job */
 
 /* ---- writer.c ---- */
-int wt_writer_start(const char *trace_dir,
-		    const char *stem); /* opens <stem>.wt, starts the thread */
-void wt_writer_poke(void);	       /* any thread, async: work is waiting */
+/* Creates <stem>.wt. -WT_E_USAGE: the name is taken, by whatever it is; else 0 or what failed. */
+int wt_writer_open(const char *trace_dir, const char *stem);
+int wt_writer_start(void);    /* after wt_writer_open(): starts the thread */
+void wt_writer_abandon(void); /* instead: removes the file */
+void wt_writer_poke(void);    /* any thread, async: work is waiting */
 int wt_writer_stop(int how,
 		   int timeout_ms); /* any thread, once: flush, End packet; 1 = finished in time */
 /* Level changed: appends a State packet. level: enum wt_level; others as in trace.proto (0 = not known). Any thread. */

@@ -69,7 +69,7 @@ static int open_file(struct wt_box *b, const char *dir, const char *stem)
 	char path[sizeof(b->file.path)];
 	int n, r;
 
-	if (!dir || !*dir || !is_local(dir))
+	if (!dir || *dir != '/' || !is_local(dir))
 		return -WT_E_UNSUPPORTED;
 	n = snprintf(path, sizeof(path), "%s/%s.ring", dir, stem);
 	if (n < 0 || (size_t)n >= sizeof(path))
@@ -229,30 +229,47 @@ static uint64_t read_limit(const char *path)
 	return strtoull(text, NULL, 10);
 }
 
+/* The least of a group's limit and those of the groups above it. In a container these are not to be seen. */
+static uint64_t least_limit(const char *root, char *group, const char *file)
+{
+	uint64_t limit = 0, one;
+	char path[2304], *slash;
+
+	do {
+		slash = strrchr(group, '/');
+		if (snprintf(path, sizeof(path), "%s%s/%s", root, group, file) <
+		    (int)sizeof(path)) {
+			one = read_limit(path);
+			if (one && (!limit || one < limit))
+				limit = one;
+		}
+		if (slash)
+			*slash = 0;
+	} while (slash);
+	return limit;
+}
+
 /* tmpfs pages cannot be reclaimed and count against the job's memory: at most 1 % of what its cgroup allows. */
 static uint64_t cgroup_limit(void)
 {
 	static const struct {
-		const char *key, *file;
-	} where[] = {{"0::/", "/sys/fs/cgroup%.*s/memory.max"},
-		     {":memory:/", "/sys/fs/cgroup/memory%.*s/memory.limit_in_bytes"}};
-	char text[2048], path[2304];
-	char *line;
+		const char *key, *root, *file;
+	} where[] = {{"0::/", "/sys/fs/cgroup", "memory.max"},
+		     {":memory:/", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"}};
+	static char text[8192]; /* version 1: a line, and a long path, for each controller */
+	char group[2048];
 	uint64_t limit = 0;
 
 	wt_proc_text("/proc/self/cgroup", text, sizeof(text));
 	for (size_t i = 0; i < sizeof(where) / sizeof(where[0]) && !limit; i++) {
-		line = strstr(text, where[i].key);
-		if (!line)
-			continue;
-		line += strlen(where[i].key) - 1;
-		snprintf(path, sizeof(path), where[i].file, (int)strcspn(line, "\n"), line);
-		limit = read_limit(path);
+		const char *line = strstr(text, where[i].key);
+
+		line = line ? line + strlen(where[i].key) - 1 : "";
+		snprintf(group, sizeof(group), "%.*s", (int)strcspn(line, "\n"), line);
+		if (!strcmp(group, "/"))
+			group[0] = 0;
+		limit = least_limit(where[i].root, group, where[i].file);
 	}
-	if (!limit)
-		limit = read_limit("/sys/fs/cgroup/memory.max");
-	if (!limit)
-		limit = read_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes");
 	return limit;
 }
 

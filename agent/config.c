@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proto/wt_err.h"
 #include "redact.h"
@@ -162,6 +163,25 @@ static int complain_unknown(void)
 	return n;
 }
 
+/* A folder named from where the process began: it may go elsewhere before the first file is made. */
+static int make_absolute(const struct opt *o)
+{
+	char here[WT_CONFIG_TEXT_MAX], *dir = field(o);
+	size_t n, len = strlen(dir);
+
+	if (o->type != OPT_TEXT || !len || *dir == '/' || !strstr(o->env, "_DIR"))
+		return 0;
+	if (!getcwd(here, sizeof(here)) || *here != '/' ||
+	    (n = strlen(here)) + 1 + len >= WT_CONFIG_TEXT_MAX) {
+		*dir = 0;
+		return -WT_E_LIMIT;
+	}
+	here[n++] = '/';
+	memmove(dir + n, dir, len + 1);
+	memcpy(dir, here, n);
+	return 0;
+}
+
 int wt_config_read(void)
 {
 	const char *redact = secure_getenv("WARPTAP_REDACT");
@@ -172,7 +192,8 @@ int wt_config_read(void)
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		const char *text = secure_getenv(opts[i].env);
 
-		if (!text || !*text || !wt_config_set(opts[i].env, text))
+		if (!text || !*text ||
+		    (!wt_config_set(opts[i].env, text) && !make_absolute(&opts[i])))
 			continue;
 		wt_log("setting %s=%.100s not understood or out of range: default kept",
 		       opts[i].env, wt_redacted_word(text));

@@ -21,6 +21,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@
 #include "level.h"
 #include "log.h"
 #include "pack.h"
+#include "proto/wt_err.h"
 #include "real.h"
 #include "redact.h"
 #include "registry.h"
@@ -99,26 +101,46 @@ void wt_collectors_stop(void)
 
 /* ---- birth ---- */
 
-/* Not our first image in this process (exec), or a pid used before: the older file stays as it is. */
-static int make_stem(void)
+/*
+ * A name that no trace has: the n-th such, from 0. A file of this process's is there from its image before (exec), of
+ * a process before with this id, or of one beside it, in another container with the same host name.
+ */
+static int make_stem(int *n)
 {
 	char host[64] = "localhost", path[WT_CONFIG_TEXT_MAX + 160];
+	struct stat st;
 
 	if (!wt_config.redact)
 		gethostname(host, sizeof(host) - 1);
 	for (char *p = host; *p; p++)
 		if (*p == '/')
 			*p = '_';
-	for (int i = 0; i < 1000; i++) {
-		if (i)
-			snprintf(stem, sizeof(stem), "%s.%d-%d", host, (int)getpid(), i);
+	for (; *n < 1000; ++*n) {
+		if (*n)
+			snprintf(stem, sizeof(stem), "%s.%d-%d", host, (int)getpid(), *n);
 		else
 			snprintf(stem, sizeof(stem), "%s.%d", host, (int)getpid());
 		snprintf(path, sizeof(path), "%s/%s.wt", wt_config.dir, stem);
-		if (access(path, F_OK))
+		if (lstat(path, &st))
 			return 0;
 	}
 	return -1;
+}
+
+/* Whoever looked at the same time may have taken the name: then it is the next one. */
+static int open_trace(void)
+{
+	int n = 0, r;
+
+	do {
+		if (make_stem(&n))
+			return -1;
+		r = wt_writer_open(wt_config.dir, stem);
+	} while (r == -WT_E_USAGE);
+	wt_log_open(wt_config.dir, stem);
+	if (r)
+		wt_log("cannot write to %s: not recording", wt_redacted_word(wt_config.dir));
+	return r;
 }
 
 static void on_exit_handler(void)
@@ -167,9 +189,8 @@ static void start(const char *no_control)
 {
 	uint32_t level = first_level();
 
-	if (make_stem())
+	if (open_trace())
 		return;
-	wt_log_open(wt_config.dir, stem);
 	if (no_control) {
 		WT_TROUBLE(CONTROL, EPERM);
 		wt_log("a filter of system calls kills for %s: no control: the level stays what it "
@@ -178,6 +199,7 @@ static void start(const char *no_control)
 	}
 	if (wt_box_open(wt_config.dir, stem, (uint64_t)wt_config.pool_mb << 20)) {
 		wt_log("no memory for the black box: not recording");
+		wt_writer_abandon();
 		return;
 	}
 	if (level == WT_LEVEL_TRACE)
@@ -186,8 +208,7 @@ static void start(const char *no_control)
 		wt_redact_init();
 	if (wt_reg_init())
 		wt_log("no memory for the registry: handles will have no names");
-	if (wt_writer_start(wt_config.dir, stem)) {
-		wt_log("cannot write to %s: not recording", wt_redacted_word(wt_config.dir));
+	if (wt_writer_start()) { /* it has said why */
 		wt_box_close(0);
 		return;
 	}
@@ -215,8 +236,9 @@ static void start(const char *no_control)
 static void say_only(const char *why)
 {
 	struct rlimit lim;
+	int n = 0;
 
-	if (getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur != RLIM_INFINITY || make_stem())
+	if (getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur != RLIM_INFINITY || make_stem(&n))
 		return;
 	wt_log_open(wt_config.dir, stem);
 	wt_log("%s: not recording", why);

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,10 +30,16 @@ static _Atomic int opened;
 
 static void append(const char *text, size_t n)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ssize_t done;
+	/* In a folder that others can write to anything may lie there: a fifo must not keep the job waiting. */
+	int fd =
+		open(path,
+		     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+		     0600);
+	struct stat st;
+	ssize_t done = -1;
 
-	done = fd < 0 ? -1 : write(fd, text, n);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1)
+		done = write(fd, text, n);
 	if (done < 0)
 		WT_TROUBLE(LOG, errno);
 	if (fd >= 0)

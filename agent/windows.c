@@ -123,6 +123,8 @@ static int is_due(uint64_t *ret_from, uint64_t *ret_number)
 	uint64_t here;
 
 	if (every->unit == WT_SPAN_MS) {
+		if (w.next_real_ns - real_ns() > period)
+			plan_next(); /* the clock was set back */
 		if (real_ns() < w.next_real_ns)
 			return 0;
 		*ret_number = (uint64_t)(w.next_real_ns / period);

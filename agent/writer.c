@@ -48,6 +48,7 @@
 #define SLOW_ROWS (8 * BLOCK_ROWS)
 
 static struct {
+	char path[PATH_MAX];
 	struct wt_pack pack;
 	struct wt_totals totals;
 	_Atomic uint32_t running; /* futex: 1 = thread lives, 2 = finished */
@@ -352,36 +353,48 @@ out:
 	return NULL;
 }
 
-int wt_writer_start(const char *trace_dir, const char *stem)
+void wt_writer_abandon(void)
 {
-	char path[PATH_MAX];
+	unlink(writer.path); /* no more than its head is in it */
+	wt_sink_close(&writer.pack.sink);
+	wt_arena_close(&writer.pack.mem);
+}
+
+int wt_writer_open(const char *trace_dir, const char *stem)
+{
 	int r;
 
-	if (atomic_load(&writer.running))
-		return 0;
-	if (snprintf(path, sizeof(path), "%s/%s.wt", trace_dir, stem) >= (int)sizeof(path))
+	if (snprintf(writer.path, sizeof(writer.path), "%s/%s.wt", trace_dir, stem) >=
+	    (int)sizeof(writer.path))
 		return -WT_E_LIMIT;
-	r = wt_pack_open(&writer.pack, path, (uint64_t)wt_config.out_mb << 20);
-	if (r) {
-		wt_log("trace: cannot open %s: error %d", wt_redacted_word(path),
+	r = wt_pack_open(&writer.pack, writer.path, (uint64_t)wt_config.out_mb << 20);
+	if (!r)
+		return 0;
+	if (writer.pack.sink.sys_errno == EEXIST)
+		r = -WT_E_USAGE;
+	else
+		wt_log("trace: cannot open %s: error %d", wt_redacted_word(writer.path),
 		       writer.pack.sink.sys_errno);
-		wt_sink_close(&writer.pack.sink);
-		wt_arena_close(&writer.pack.mem);
-		return r;
-	}
+	wt_sink_close(&writer.pack.sink);
+	wt_arena_close(&writer.pack.mem);
+	return r;
+}
+
+int wt_writer_start(void)
+{
+	int r;
+
 	wt_header_capture();
 	/* In the file before anything is recorded: recovery goes on from it, however soon the job is killed. */
 	wt_clock_start(&writer.pack.clock);
 	wt_pack_birth(&writer.pack);
-	wt_box_trace(path, writer.pack.file_id);
+	wt_box_trace(writer.path, writer.pack.file_id);
 	atomic_store(&writer.running, 1);
 	r = wt_thread_start(run, NULL);
 	if (r) {
 		atomic_store(&writer.running, 0);
 		wt_log("trace: no thread for the writer");
-		unlink(path); /* no more than its head is in it */
-		wt_sink_close(&writer.pack.sink);
-		wt_arena_close(&writer.pack.mem);
+		wt_writer_abandon();
 	}
 	return r;
 }

@@ -338,6 +338,7 @@ static _Noreturn void become(char **command, int tell, const sigset_t *mask)
 static int execute(char **command, const struct run *run, const struct options *opt,
 		   int *ret_status)
 {
+	void (*child_died)(int);
 	sigset_t all, old;
 	int tell[2], why = 0, r;
 	pid_t pid;
@@ -349,8 +350,12 @@ static int execute(char **command, const struct run *run, const struct options *
 	/* No signal may come between the fork and the handlers that know whom to pass it to. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &old);
+	/* Ignored by who began us, it would take the command's exit code along; the command has it as it was. */
+	child_died = signal(SIGCHLD, SIG_DFL);
 	pid = fork();
 	if (!pid) {
+		if (child_died == SIG_IGN)
+			signal(SIGCHLD, SIG_IGN);
 		/* Only this process: our own environment must not preload into us, or into what we run later. */
 		r = set_environment(run, opt);
 		if (r) {
@@ -382,6 +387,7 @@ static int execute(char **command, const struct run *run, const struct options *
 
 struct found {
 	int traces, earlier, cut, logs;
+	int error; /* of the folder itself */
 };
 
 static int ends_with(const char *s, const char *end)
@@ -407,6 +413,7 @@ static struct found look(const struct run *run)
 	DIR *d = opendir(run->dir);
 	struct dirent *e;
 
+	f.error = d ? 0 : errno;
 	while (d && (e = readdir(d))) {
 		struct stat st;
 
@@ -434,6 +441,11 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 		rmdir(run->dir); /* only if nothing at all is in it */
 	if (opt->quiet)
 		return;
+	if (f.error) {
+		fprintf(stderr, "warptap: %s: %s: what was recorded there is not to be found\n",
+			shown, strerror(f.error));
+		return;
+	}
 	if (!f.traces && !f.logs) {
 		fprintf(stderr, "warptap: no process used CUDA: nothing was recorded\n");
 		return;
@@ -460,12 +472,16 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 static int end_like(int status)
 {
 	struct rlimit no_core = {0, 0};
+	sigset_t its;
 
 	if (!WIFSIGNALED(status))
 		return WEXITSTATUS(status);
 	fflush(NULL);
 	setrlimit(RLIMIT_CORE, &no_core); /* the command has left its own */
 	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&its);
+	sigaddset(&its, WTERMSIG(status));
+	sigprocmask(SIG_UNBLOCK, &its, NULL);
 	raise(WTERMSIG(status));
 	return 128 + WTERMSIG(status);
 }

@@ -91,5 +91,12 @@ free=$(stat -c %s "$(ring)"); finish free
 	sleep 1; stat -c %s "$(ring)" >"$dir/size"; finish group) || exit 1
 echo "black box: $(cat "$dir/size") bytes in a cgroup of 1600 MiB, $free outside"
 [ "$(cat "$dir/size")" -le 16777216 ] || die "more than a hundredth of the cgroup's memory"
+# A group without a limit of its own, below one that has it.
+if mkdir "$group/below" 2>/dev/null; then
+	(echo 0 >"$group/below/cgroup.procs"; SLOW_MS=100 LD_PRELOAD=$build/tests/cli/libslow_write.so WARPTAP_RING_DIR=/dev/shm start /tmp/e seconds=2 rate=0 threads=2
+		sleep 1; stat -c %s "$(ring)" >"$dir/size"; finish below) || exit 1
+	rmdir "$group/below"
+	[ "$(cat "$dir/size")" -le 16777216 ] || die "more than a hundredth of what the group above allows: $(cat "$dir/size")"
+fi
 rmdir "$group"; group=
 echo ok

@@ -63,7 +63,35 @@ older=$(grep -lxa older "$dir"/reuse/*.wt) || fail "reuse: the older trace is go
 [ "$(ls "$dir"/reuse/*.wt)" = "$(printf '%s\n%s' "${older%.wt}-1.wt" "$older")" ] || fail "reuse: $(ls "$dir/reuse")"
 rm "$older"; told reuse 1 50
 
+# What others may have put there under the names of ours, in a folder that is theirs too: nobody waits for a fifo,
+# follows a link, or adds to a file that has another name besides; the trace is written.
+echo mine >"$dir/mine"
+for put in 'mkfifo "$0.log"' 'ln -s "$1" "$0.log"' 'ln "$1" "$0.log"' 'ln -s /nonexistent/x "$0.wt"' 'mkdir "$0.wt"' \
+	'ln -s "$1" "$0.ring"'; do
+	rm -rf "$dir/put"; mkdir "$dir/put"
+	timeout 100 env LD_LIBRARY_PATH="$build/simgpu/lib" SIMGPU_SCENARIO="$dir/quick" WARPTAP_EXIT_MS=20000 WARPTAP_CONTROL_DIR="$dir/put.control" sh -c \
+		'sh -c "$4" "$1/$(hostname).$$" "$3"; WARPTAP_DIR=$1 LD_PRELOAD=$2/libwarptap.so exec "$2/tests/cli/agent_life" plain 50' \
+		sh "$dir/put" "$build" "$dir/mine" "$put" >"$dir/put.out" 2>&1 || fail "$put: exit $?: $(cat "$dir/put.out")"
+	[ "$(cat "$dir/mine")" = mine ] || fail "$put: followed"
+	find "$dir/put" ! -type f ! -path "$dir/put" -delete; told put 1 50
+done
+# Processes of the same id at the same time, as containers with one host name have them: a trace each.
+if [ "$(id -u)" = 0 ] && unshare -pf --mount-proc true 2>/dev/null; then
+	mkdir "$dir/same"; p=()
+	for i in 1 2 3 4; do
+		env LD_LIBRARY_PATH="$build/simgpu/lib" SIMGPU_SCENARIO="$dir/quick" WARPTAP_DIR="$dir/same" WARPTAP_EXIT_MS=20000 WARPTAP_CONTROL_DIR="$dir/same.control" \
+			unshare -pf --mount-proc sh -c 'LD_PRELOAD=$0/libwarptap.so exec "$0/tests/cli/agent_life" plain 100' "$build" >"$dir/same.out$i" 2>&1 & p+=($!)
+	done
+	for i in "${p[@]}"; do wait "$i" || fail "same: exit $?"; done
+	told same 4 400; whole same
+else
+	echo "process ids of their own: left out, this needs root"
+fi
+# A folder named from where the process began, which then went elsewhere.
+(cd "$dir"; life relative WARPTAP_DIR=relative -- daemon 200); told relative 1 200; whole relative
+
 # warptap run reaches every process below it, however it came to be.
+export WARPTAP_EXIT_MS=20000 # a busy machine
 "$build/warptap" run -q -o "$dir/run" --sim "h100,scenario=$dir/quick" -- sh -c '"$1" engines 2 _exit; "$1" forkexec 1' sh "$build/tests/cli/agent_life"
 told run 5 601
 # Workers as Ray has them: in a session of their own, elsewhere, their parent gone before they begin.

@@ -50,10 +50,8 @@ if [ $rc = 0 ]; then
 		nothing "kill-$call"; logged "kill-$call" "kills for $call: not recording"
 	done
 	# What the log needs: nothing at all.
-	for call in access uname; do
-		place "kill-$call" early "kill:$call"
-		[ -z "$(ls "$dir/kill-$call")" ] || fail "kill-$call: $(ls "$dir/kill-$call")"
-	done
+	place kill-uname early kill:uname
+	[ -z "$(ls "$dir/kill-uname")" ] || fail "kill-uname: $(ls "$dir/kill-uname")"
 	core filters
 	# Refused calls are failing calls.
 	place refuse early refuse:socket,sched_setscheduler,sched_getaffinity,mkdir,pipe2; whole refuse

@@ -18,7 +18,7 @@ BUILD, TOP = os.path.abspath(sys.argv[1]), sys.argv[2]
 
 # How a machine in trouble answers.
 ERRORS = {
-    "access": "EACCES", "accept4": "EMFILE", "bind": "EACCES", "clock_nanosleep": "EINTR", "clone3": "EAGAIN ENOSYS",
+    "accept4": "EMFILE", "bind": "EACCES", "clock_nanosleep": "EINTR", "clone3": "EAGAIN ENOSYS",
     "close": "EIO", "fallocate": "ENOSPC EOPNOTSUPP", "fchmodat": "EPERM", "fcntl": "EMFILE", "ftruncate": "EIO",
     "futex": "EPERM", "getrandom": "ENOSYS", "getsockopt": "EINVAL", "listen": "EOPNOTSUPP", "madvise": "EINVAL",
     "mkdir": "EACCES", "mmap": "ENOMEM", "mprotect": "ENOMEM", "munmap": "EINVAL", "newfstatat": "EACCES",

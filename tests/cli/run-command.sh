@@ -39,6 +39,20 @@ assert p.stdout.readline() == b"ready\n"
 p.terminate()
 assert p.wait(20) == 9, p.returncode
 P
+# Who began us may have ignored or held back signals: exit code and signal of the command are told all the same, and it
+# has both as they were.
+python3 - "$W" <<'P' || die "signals of who began it"
+import signal, subprocess, sys
+def run(before, *command):
+    return subprocess.run([sys.argv[1], "run", "-q", "--", *command], preexec_fn=before, stdout=subprocess.PIPE, text=True)
+ignored = lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+assert run(ignored, "sh", "-c", "exit 7").returncode == 7
+look = "import signal; print(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN)"
+assert run(ignored, "python3", "-c", look).stdout == "True\n"
+held = lambda: signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+die = "import os, signal; signal.pthread_sigmask(signal.SIG_UNBLOCK, [15]); os.kill(os.getpid(), 15)"
+assert run(held, "python3", "-c", die).returncode == -signal.SIGTERM
+P
 # Input goes through, and what was preloaded stays.
 [ "$(echo text | LD_PRELOAD=$B/tests/cli/libother_preload.so OTHER_TELLS=1 "$W" run -q -- sh -c 'read x; echo $x' 2>err)" = text ] || die "stdin"
 grep -q 'other: 0 memsets, 7' err || die "the job's own preload is gone"
@@ -54,6 +68,8 @@ run 0 -o two -- sh -c "'$B/tests/cli/gate_client' gpa2 calls; '$B/tests/cli/gate
 grep -q '2 traces in two' err || die "two processes"
 END=kill run 137 -o cut -- "$B/tests/cli/gate_client" gpa2 calls
 grep -q '1 trace not closed (killed' err || die "a killed process"
+run 0 -o gone -- sh -c "'$B/tests/cli/gate_client' gpa2 calls; rm -r gone"
+grep -qx 'warptap: gone: No such file or directory: what was recorded there is not to be found' err || die "a folder that is gone"
 sleep 0.1; run 0 -o two -- "$B/tests/cli/gate_client" gpa2 calls
 grep -q 'two also holds 2 traces of an earlier run' err || die "traces of two runs in one folder"
 run 0 -- "$B/tests/cli/gate_client" gpa2 calls; ls -d warptap-2* >/dev/null || die "the default folder"

@@ -132,6 +132,13 @@ done
 check skew1 skew; check skew1000000000 steps
 grep -q 'window given up: it held this rank up by' "$dir"/skew1/*.log || die "the log does not say why"
 
+# The system's clock is set back by an hour: windows go on, and not an hour later.
+env BACK_AFTER_MS=1000 LD_PRELOAD="$build/tests/cli/libclock_back.so" WARPTAP_WINDOW_EVERY=200ms WARPTAP_WINDOW_FOR=50ms \
+	"$build/warptap" run -q --sim h100 -o "$dir/back" -- "$build/tests/cli/steady" seconds=4 rate=500 >"$dir/back.out" 2>&1 || die "back"
+"$build/warptap" info --packets "$dir"/back/*.wt | sed -n 's/.* state .*level=3 .*window=\([0-9]*\) .*/\1/p' >"$dir/back.windows"
+awk 'NR == 1 { first = $1 } $1 < first { n++ } END { exit !n }' "$dir/back.windows" ||
+	die "no window after the clock was set back: $(tr '\n' ' ' <"$dir/back.windows")"
+
 alone time WARPTAP_WINDOW_EVERY=400ms WARPTAP_WINDOW_FOR=100ms; check time time
 alone steps WARPTAP_WINDOW_EVERY=20steps WARPTAP_WINDOW_FOR=5steps; check steps steps
 echo ok

@@ -4,8 +4,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "agent/config.h"
@@ -90,6 +92,30 @@ static void test_text(void **state)
 	assert_string_equal(wt_config.dir, longest);
 }
 
+/* Folders are meant from where the process began. */
+static void test_relative(void **state)
+{
+	char here[WT_CONFIG_TEXT_MAX], want[2 * WT_CONFIG_TEXT_MAX], longest[WT_CONFIG_TEXT_MAX];
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(want, sizeof(want), "%s/out/x", here);
+	setenv("WARPTAP_DIR", "out/x", 1);
+	setenv("WARPTAP_RING_DIR", "/ring", 1);
+	setenv("WARPTAP_RANKS", "0-3", 1);
+	assert_int_equal(wt_config_read(), 0);
+	assert_string_equal(wt_config.dir, want);
+	assert_string_equal(wt_config.ring_dir, "/ring");
+	assert_string_equal(wt_config.ranks, "0-3");
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = 0; /* fits, but not behind where we are */
+	setenv("WARPTAP_DIR", longest, 1);
+	assert_int_equal(wt_config_read(), 1);
+	assert_string_equal(wt_config.dir, "");
+	unsetenv("WARPTAP_DIR");
+	unsetenv("WARPTAP_RING_DIR");
+	unsetenv("WARPTAP_RANKS");
+}
+
 struct list {
 	int n, level, dir;
 };
@@ -137,8 +163,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),    cmocka_unit_test(test_set),
-		cmocka_unit_test(test_text),	    cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_level_names),
+		cmocka_unit_test(test_text),	    cmocka_unit_test(test_relative),
+		cmocka_unit_test(test_environment), cmocka_unit_test(test_level_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void start(void)
 	registered();
 	box_open();
 	wt_writer_state(WT_LEVEL_TRACE, 2, 0, 12345);
-	CHECK(wt_writer_start(dir, "t") == 0);
+	CHECK(wt_writer_open(dir, "t") == 0 && wt_writer_start() == 0);
 }
 
 static void *produce(void *arg)
@@ -704,7 +704,7 @@ static void record_collectives(void)
 	e.u.comm.nranks = 2;
 	CHECK(wt_reg_add(WT_REG_COMM, 0xcc, 5, &e) == 1);
 	box_open();
-	CHECK(wt_writer_start(dir, "t") == 0);
+	CHECK(wt_writer_open(dir, "t") == 0 && wt_writer_start() == 0);
 	/* alone; a group of two with a group of one inside; another group; one that failed */
 	static const struct {
 		int op, depth, status;
@@ -777,10 +777,10 @@ static void record_refused(void)
 
 	CHECK(fd >= 0 && write(fd, "mine", 4) == 4);
 	close(fd);
-	CHECK(wt_writer_start(dir, "t") == -WT_E_IO); /* never overwrites */
+	CHECK(wt_writer_open(dir, "t") == -WT_E_USAGE); /* never overwrites */
 	CHECK(stat(path, &st) == 0 && st.st_size == 4);
 	CHECK(unlink(path) == 0 && symlink("/dev/null", path) == 0);
-	CHECK(wt_writer_start(dir, "t") == -WT_E_IO); /* never follows */
+	CHECK(wt_writer_open(dir, "t") == -WT_E_USAGE); /* never follows */
 	CHECK(wt_writer_stop(1, 100) == 0);
 	wt_writer_poke();
 }

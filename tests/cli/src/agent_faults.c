@@ -132,19 +132,32 @@ static int attach(const char *warptap, const char *command, const char *option, 
 	return status;
 }
 
-static void measure(int to)
+/* But for the one it is counted with. */
+static int descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
-	char text[100];
-	long pages = 0;
-	int n = -1,
-	    fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC); /* -1: the directory's own */
+	int n = -1;
 
 	while (dir && readdir(dir))
 		n++;
 	if (dir)
 		closedir(dir);
-	n -= 2 + (fd >= 0);
+	return n - 2;
+}
+
+static void measure(int to)
+{
+	int n = descriptors(), again, fd;
+	char text[100];
+	long pages = 0;
+
+	/* Kept ones, not one that is open for the length of a look. */
+	for (int i = 0; i < 10; i++) {
+		usleep(2000);
+		again = descriptors();
+		n = again < n ? again : n;
+	}
+	fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0 && read(fd, text, sizeof(text)) > 0)
 		pages = atol(text);
 	if (fd >= 0)
