@@ -8,6 +8,7 @@
  */
 #include "import/nsys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,8 +128,16 @@ uint16_t wt_nsys_process(struct wt_nsys *k, sqlite3_stmt *s, int column)
 			k->error = -WT_E_LIMIT;
 			return 0;
 		}
+		struct wt_process *p;
+		char host[4096];
+
+		/* Its name is in a table that is not opened. */
+		snprintf(host, sizeof(host), WT_HOST_OF_EXPORT "%s",
+			 wt_builder_get(k->b, wt_builder_input_at(k->b, k->input)->path));
 		*at = wt_builder_process(k->b, k->input, global);
-		wt_builder_process_at(k->b, (uint16_t)*at)->pid = global & 0xffffff;
+		p = wt_builder_process_at(k->b, (uint16_t)*at);
+		p->pid = global & 0xffffff;
+		p->host = wt_builder_cstring(k->b, host);
 	}
 	k->last_global = (uint64_t)global;
 	k->last_process = (uint16_t)*at;

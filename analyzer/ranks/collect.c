@@ -60,13 +60,37 @@ static void add_kernels(struct wt_ranks *r, uint16_t *device_of)
 	}
 }
 
-/* Any device of a process, for what left no kernel. */
-static uint16_t *devices_of_processes(const struct wt_timeline *tl)
+/*
+ * Streams by whether they tell where a process works: those that operations ran on; of a process that has no operation,
+ * all. A process may have others, on devices that it only looked at.
+ */
+static uint8_t *streams_of_work(const struct wt_timeline *tl)
+{
+	uint8_t *works = calloc(tl->nstreams + 1, sizeof(*works));
+	uint8_t *process = calloc(tl->nprocesses + 1, sizeof(*process));
+
+	for (size_t i = 0; works && process && i < tl->nops; i++) {
+		works[tl->ops[i].stream] = 1;
+		process[tl->streams[tl->ops[i].stream].process] = 1;
+	}
+	for (size_t i = 0; works && process && i < tl->nstreams; i++)
+		works[i] |= !process[tl->streams[i].process];
+	if (!process) {
+		free(works);
+		works = NULL;
+	}
+	free(process);
+	return works;
+}
+
+/* Any device that a process works on, for what left no kernel. */
+static uint16_t *devices_of_processes(const struct wt_timeline *tl, const uint8_t *works)
 {
 	uint16_t *device = calloc(tl->nprocesses + 1, sizeof(*device));
 
 	for (size_t i = tl->nstreams; device && i > 0; i--)
-		device[tl->streams[i - 1].process] = tl->streams[i - 1].device;
+		if (works[i - 1])
+			device[tl->streams[i - 1].process] = tl->streams[i - 1].device;
 	return device;
 }
 
@@ -90,7 +114,7 @@ static int cmp_stream(const void *pa, const void *pb, void *arg)
 }
 
 /* Seats in the order of ranks, whatever file was read first: what is equal is then decided alike. */
-static int order_seats(struct wt_ranks *r)
+static int order_seats(struct wt_ranks *r, const uint8_t *works)
 {
 	const struct wt_timeline *tl = r->tl;
 	uint32_t *order = malloc((tl->nstreams + 1) * sizeof(*order));
@@ -101,8 +125,8 @@ static int order_seats(struct wt_ranks *r)
 	if (!err && tl->nstreams)
 		qsort_r(order, tl->nstreams, sizeof(*order), cmp_stream, (void *)tl);
 	for (size_t i = 0; !err && i < tl->nstreams; i++)
-		if (wt_ranks_seat(r, tl->streams[order[i]].process, tl->streams[order[i]].device) ==
-		    UINT32_MAX)
+		if (works[order[i]] && wt_ranks_seat(r, tl->streams[order[i]].process,
+						     tl->streams[order[i]].device) == UINT32_MAX)
 			err = -WT_E_NOMEM;
 	free(order);
 	return err;
@@ -112,13 +136,14 @@ int wt_ranks_collect(struct wt_ranks *r)
 {
 	const struct wt_timeline *tl = r->tl;
 	uint16_t *device_of = malloc((tl->ncollectives + 1) * sizeof(*device_of));
-	uint16_t *device = devices_of_processes(tl);
+	uint8_t *works = streams_of_work(tl);
+	uint16_t *device = works ? devices_of_processes(tl, works) : NULL;
 	int err = device_of && device ? 0 : -WT_E_NOMEM;
 
 	r->nparts = tl->ncollectives;
 	r->parts = calloc(r->nparts + 1, sizeof(*r->parts));
 	err = r->parts ? err : -WT_E_NOMEM;
-	err = err ? err : order_seats(r);
+	err = err ? err : order_seats(r, works);
 	if (!err) {
 		memset(device_of, 0xFF, (tl->ncollectives + 1) * sizeof(*device_of));
 		add_kernels(r, device_of);
@@ -144,6 +169,7 @@ int wt_ranks_collect(struct wt_ranks *r)
 	}
 	free(device_of);
 	free(device);
+	free(works);
 	return err ? err : wt_match(r->parts, r->nparts, &r->matches);
 }
 

@@ -172,26 +172,79 @@ static int cut_device(struct wt_ranks *r, struct wt_ledger_device *d)
 	return wt_account_window(&d->slices, d->w0_ns, d->w1_ns, &d->account);
 }
 
-/* What of a communicator's kernels is not exposed, within the windows. */
+/* How much of a device's time before a moment is compute: a sum each so many slices, and the slices since. */
+#define SUM_SLICES 64
+struct computed {
+	const struct wt_ledger_device *d;
+	int64_t *sums;
+};
+
+static int64_t compute_ns(const struct wt_slice *s)
+{
+	return s->leaf <= WT_A6 ? s->end_ns - s->start_ns : 0;
+}
+
+static int computed_make(struct computed *c, const struct wt_ledger_device *d)
+{
+	int64_t ns = 0;
+
+	c->d = d;
+	c->sums = malloc((d->slices.n / SUM_SLICES + 1) * sizeof(*c->sums));
+	for (size_t i = 0; c->sums && i < d->slices.n; i++) {
+		if (i % SUM_SLICES == 0)
+			c->sums[i / SUM_SLICES] = ns;
+		ns += compute_ns(wt_slices_at(&d->slices, i));
+	}
+	if (c->sums && d->slices.n % SUM_SLICES == 0)
+		c->sums[d->slices.n / SUM_SLICES] = ns;
+	return c->sums ? 0 : -WT_E_NOMEM;
+}
+
+static int64_t computed_until(const struct computed *c, int64_t t_ns)
+{
+	const struct wt_slices *s = &c->d->slices;
+	size_t n = wt_slices_find(s, t_ns), i = n / SUM_SLICES * SUM_SLICES;
+	int64_t ns = c->sums[n / SUM_SLICES];
+	const struct wt_slice *at;
+
+	for (; i < n; i++)
+		ns += compute_ns(wt_slices_at(s, i));
+	at = n < s->n ? wt_slices_at(s, n) : NULL;
+	return at && at->leaf <= WT_A6 && at->start_ns < t_ns ? ns + t_ns - at->start_ns : ns;
+}
+
+static int64_t beside_compute_ns(const struct computed *c, const struct wt_op *op)
+{
+	int64_t start_ns = op->start_ns > c->d->w0_ns ? op->start_ns : c->d->w0_ns;
+	int64_t end_ns = op->end_ns < c->d->w1_ns ? op->end_ns : c->d->w1_ns;
+
+	return start_ns < end_ns ? computed_until(c, end_ns) - computed_until(c, start_ns) : 0;
+}
+
+/* What of a communicator's kernels runs beside compute, within the windows. */
 static int add_hidden(struct wt_ranks *r, const struct wt_ledger *l)
 {
-	const struct wt_ledger_device **by_device = calloc(r->tl->ndevices + 1, sizeof(*by_device));
+	const struct wt_timeline *tl = r->tl;
+	struct computed *by_device = calloc(tl->ndevices + 1, sizeof(*by_device));
+	int err = by_device ? 0 : -WT_E_NOMEM;
 
-	if (!by_device)
-		return -WT_E_NOMEM;
-	for (size_t i = 0; i < l->ndevices; i++)
-		by_device[l->devices[i].device] = &l->devices[i];
-	for (size_t i = 0; i < r->nparts; i++) {
-		const struct wt_ledger_device *d = by_device[r->seats[r->parts[i].seat].device];
+	for (size_t i = 0; !err && i < l->ndevices; i++)
+		err = computed_make(&by_device[l->devices[i].device], &l->devices[i]);
+	for (size_t i = 0; !err && i < tl->nops; i++) {
+		const struct wt_op *op = &tl->ops[i];
+		const struct computed *c = &by_device[op->device];
+		int32_t part;
 
-		if (d)
-			r->comms[r->comm_of[i]].hidden_ns +=
-				inside(d, r->parts[i].start_ns, r->parts[i].end_ns);
+		if (op->kind != WT_OP_KERNEL || op->flags & WT_OP_UNTIMED || !c->d)
+			continue;
+		part = wt_ranks_part_of(r, (uint32_t)i);
+		if (part >= 0)
+			r->comms[r->comm_of[part]].hidden_ns += beside_compute_ns(c, op);
 	}
-	for (size_t i = 0; i < r->ncomms; i++)
-		r->comms[i].hidden_ns -= r->comms[i].exposed_ns;
+	for (size_t i = 0; by_device && i < tl->ndevices; i++)
+		free(by_device[i].sums);
 	free(by_device);
-	return 0;
+	return err;
 }
 
 /* The clock that most devices are told by, and the window that all of them recorded. */

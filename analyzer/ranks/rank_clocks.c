@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The clocks of a job's processes. Moments that two processes share are the ends of matched operations that end
- * everywhere at once; where those tie nothing, the ends of a send and its receive. Recordings of our own on one host
- * share its clock, unless the ends say that a device keeps another.
+ * everywhere at once; where those tie nothing, the ends of a send and its receive. Recordings of our own on one host,
+ * and processes in one export of Nsight Systems, share its clock, unless the ends say that a device keeps another.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "proto/wt_err.h"
 #include "ranks/ranks_impl.h"
@@ -82,9 +83,18 @@ static int sample_links(struct wt_ranks *r, struct samples *s)
 	return err;
 }
 
-static int one_host(const struct wt_process *a, const struct wt_process *b)
+/*
+ * Nsight Systems records a machine, and puts all its processes on one clock. Of other tools' files, each has a clock of
+ * its own, whatever host they name.
+ */
+static int one_host(const struct wt_timeline *tl, const struct wt_process *a,
+		    const struct wt_process *b)
 {
-	return a->level >= 0 && b->level >= 0 && a->host && a->host == b->host;
+	if (!a->host || a->host != b->host)
+		return 0;
+	return (a->level >= 0 && b->level >= 0) ||
+	       !strncmp(wt_timeline_string(tl, a->host), WT_HOST_OF_EXPORT,
+			sizeof(WT_HOST_OF_EXPORT) - 1);
 }
 
 /* Recordings of our own on one host: no more difference than two readings of a clock have is none. */
@@ -97,7 +107,7 @@ static void share_hosts(struct wt_ranks *r)
 		int64_t most = c->residual_ns > SHARED_NS ? c->residual_ns : SHARED_NS;
 
 		if (c->state == WT_CLOCK_FITTED &&
-		    one_host(&tl->processes[i], &tl->processes[c->root]) && c->drift == 0 &&
+		    one_host(tl, &tl->processes[i], &tl->processes[c->root]) && c->drift == 0 &&
 		    c->offset_ns <= most && c->offset_ns >= -most) {
 			c->state = WT_CLOCK_SHARED;
 			c->offset_ns = 0;
@@ -108,7 +118,7 @@ static void share_hosts(struct wt_ranks *r)
 
 		if (r->clocks[i].state != WT_CLOCK_UNKNOWN)
 			continue;
-		while (k < i && !(one_host(&tl->processes[i], &tl->processes[k]) &&
+		while (k < i && !(one_host(tl, &tl->processes[i], &tl->processes[k]) &&
 				  r->clocks[k].state != WT_CLOCK_FITTED))
 			k++;
 		if (k == i)

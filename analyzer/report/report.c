@@ -238,6 +238,12 @@ static int is_unfinished(const struct wt_timeline *tl, const struct wt_collectiv
 	       !(c->flags & WT_COLL_COMPLETED);
 }
 
+/* A source that knows nothing of sizes leaves all at zero. */
+static uint8_t has_size(const struct wt_timeline *tl, const struct wt_collective *c)
+{
+	return c->bytes || c->dtype != UINT32_MAX || tl->processes[c->process].level >= 0;
+}
+
 /* Collectives by their records; kernels of communication families that belong to none, by their names. */
 static int add_collectives(struct wt_report *r)
 {
@@ -255,6 +261,8 @@ static int add_collectives(struct wt_report *r)
 		if (row) {
 			row->count++;
 			row->bytes += tl->collectives[i].bytes;
+			row->sized |= has_size(tl, &tl->collectives[i]);
+			row->grouped |= tl->collectives[i].lead != (int32_t)i;
 			row->unfinished += is_unfinished(tl, &tl->collectives[i]);
 			wt_plans_add(row, &tl->collectives[i]);
 			add_part(row, &r->ranks->parts[i]);

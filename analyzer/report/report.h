@@ -71,6 +71,8 @@ struct wt_coll_row {
 	int64_t proxy_ns, proxy_gpu_ns, proxy_peer_ns, proxy_net_ns, channel_ns;
 	struct wt_plan_row plans[WT_PLANS];
 	uint8_t recorded; /* from records of the collective, not from kernel names alone */
+	uint8_t sized;	  /* recorded with sizes */
+	uint8_t grouped;  /* kernels of others of its group carried some */
 };
 struct wt_model;
 struct wt_report {

@@ -91,7 +91,7 @@ static void phases_text(const struct wt_report *r, struct wt_strbuf *out)
 	for (int i = 0; i < WT_PHASES; i++) {
 		const struct wt_phase_row *p = &r->axes->phases[i];
 
-		if (!p->kernels && !p->busy_ns && !p->idle_ns && i)
+		if (!p->kernels && !p->busy_ns && !p->idle_ns)
 			continue;
 		wt_strbuf_addf(out, "  %-14s", i ? wt_phase_names[i] : "not known");
 		wt_text_column(out, p->kernel_ns, all_ns);
@@ -259,15 +259,19 @@ static void device_steps_text(const struct wt_report *r, size_t first, size_t la
 static void steps_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_step *s = r->axes->steps;
-	size_t first = 0;
 
 	wt_text_heading(r, out, "Steps");
-	for (size_t i = 1; i <= r->axes->nsteps; i++) {
-		if (i < r->axes->nsteps && s[i].device == s[first].device &&
-		    s[i].process == s[first].process)
-			continue;
-		device_steps_text(r, first, i, out);
-		first = i;
+	for (size_t d = 0; d < r->ledger->ndevices; d++) { /* in the order of the ledger */
+		size_t first = 0;
+
+		for (size_t i = 1; i <= r->axes->nsteps; i++) {
+			if (i < r->axes->nsteps && s[i].device == s[first].device &&
+			    s[i].process == s[first].process)
+				continue;
+			if (s[first].device == d)
+				device_steps_text(r, first, i, out);
+			first = i;
+		}
 	}
 }
 

@@ -26,7 +26,10 @@ enum wt_dtype wt_main_dtype(const struct wt_tally *t)
 	return most;
 }
 
-/* The sum of all devices' peaks in a format over their windows: what could have been computed at most. */
+/*
+ * The sum of all devices' peaks in a format over their windows, as far as there are records: what could have been
+ * computed at most.
+ */
 static struct wt_peak ceiling(const struct wt_report *r, enum wt_dtype t)
 {
 	struct wt_peak sum = {0, 0, 0};
@@ -34,7 +37,8 @@ static struct wt_peak ceiling(const struct wt_report *r, enum wt_dtype t)
 	for (size_t i = 0; i < r->ledger->ndevices; i++) {
 		const struct wt_ledger_device *d = &r->ledger->devices[i];
 		const struct wt_peak *p = &wt_bounds_peaks(r->ledger->bounds, d->device)->flops[t];
-		double s = (double)d->account.window_ns * 1e-9;
+		int64_t outside_ns = d->account.leaves_ns[WT_E5] + d->account.chosen_ns;
+		double s = (double)(d->account.window_ns - outside_ns) * 1e-9;
 
 		if (!(p->hi > 0)) /* one that is not known makes the sum unknown */
 			return (struct wt_peak){0, 0, 0};
@@ -165,6 +169,12 @@ static void off_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_addf(out, "    and %zu more names\n", shown - TOP_OFF);
 }
 
+/* What the shares of this section are of. */
+static const char *time_words(const struct wt_tally *t)
+{
+	return t->comm_ns ? "the kernel time without communication" : "the kernel time";
+}
+
 static void occupancy_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	const struct wt_tally *t = &r->tally;
@@ -178,8 +188,8 @@ static void occupancy_text(const struct wt_report *r, struct wt_strbuf *out)
 	wt_strbuf_adds(out, " of the time in grids below one wave, ");
 	wt_text_percent(out, (int64_t)t->idle_ns, t->shaped_ns);
 	wt_strbuf_adds(out, " lost in unfilled waves (modelled, from the shapes of ");
-	wt_text_percent(out, t->shaped_ns, t->kernels_ns);
-	wt_strbuf_adds(out, " of the kernel time)\n");
+	wt_text_percent(out, t->shaped_ns, t->kernels_ns - t->comm_ns);
+	wt_strbuf_addf(out, " of %s)\n", time_words(t));
 	for (size_t i = 0; i < r->nkernels && shown < TOP_LOCAL; i++) {
 		const struct wt_kernel_row *k = &r->kernels[i];
 
@@ -206,14 +216,14 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 	math_text(r, out);
 	off_text(r, out);
 	occupancy_text(r, out);
-	wt_strbuf_adds(out, "  of the kernel time ");
+	wt_strbuf_addf(out, "  of %s ", time_words(t));
 	if (t->measured_ns) {
-		wt_text_percent(out, t->measured_ns, t->kernels_ns);
+		wt_text_percent(out, t->measured_ns, t->kernels_ns - t->comm_ns);
 		wt_strbuf_adds(out, " is judged by hardware counters (measured), ");
 	}
-	wt_text_percent(out, t->modelled_ns, t->kernels_ns);
+	wt_text_percent(out, t->modelled_ns, t->kernels_ns - t->comm_ns);
 	wt_strbuf_adds(out, " is compared with the device's peaks (modelled), ");
-	wt_text_percent(out, t->no_family_ns, t->kernels_ns);
+	wt_text_percent(out, t->no_family_ns, t->kernels_ns - t->comm_ns);
 	wt_strbuf_adds(out, " is of no known family\n");
 	if (t->flops > 0 && most.hi > 0) {
 		wt_strbuf_addf(out, "  products: %.4g TFLOP", t->flops * 1e-12);
@@ -227,10 +237,10 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 		wt_strbuf_addf(out, " %.1f", 100 * t->flops / most.hi);
 		if (most.lo < most.hi)
 			wt_strbuf_addf(out, " to %.1f", 100 * t->flops / most.lo);
-		wt_strbuf_addf(
-			out,
-			" %% of the dense %s peak over the window%s (kernels' HFU, modelled)\n",
-			wt_dtype_name(main), peak_word(&most));
+		wt_strbuf_addf(out,
+			       " %% of the dense %s peak between first and last record%s (kernels' "
+			       "HFU, modelled)\n",
+			       wt_dtype_name(main), peak_word(&most));
 	}
 	for (size_t i = 0; i < r->ledger->ndevices; i++) {
 		uint16_t d = r->ledger->devices[i].device;
@@ -240,7 +250,10 @@ void wt_precision_text(const struct wt_report *r, struct wt_strbuf *out)
 			continue;
 		wt_strbuf_adds(out, "  ");
 		wt_text_device(r, out, d);
-		wt_strbuf_adds(out, " is not in the device table: no peaks, no utilisation\n");
+		wt_strbuf_addf(out, "%s: no peaks, no utilisation\n",
+			       r->tl->devices[d].name
+				       ? " is not in the device table"
+				       : ": the recording does not say what part it is");
 		break;
 	}
 	if (t->wrong) {

@@ -214,6 +214,10 @@ static void steps_text(const struct wt_report *r, struct wt_strbuf *out)
 	for (size_t i = 0; i < r->axes->nsteps; i++)
 		if (!r->axes->steps[i].partial)
 			ns += r->axes->steps[i].end_ns - r->axes->steps[i].start_ns;
+	if (ns >= between_records_ns(r)) {
+		wt_strbuf_addf(out, "  all of that is %zu whole steps, see below\n", n);
+		return;
+	}
 	wt_strbuf_adds(out, "  of that ");
 	wt_text_span(out, ns);
 	wt_strbuf_addf(out,

@@ -360,6 +360,15 @@ static void comms_text(const struct wt_report *r, struct wt_strbuf *out)
 	free(order);
 }
 
+static int any_matched(const struct wt_ranks *k)
+{
+	int any = !k->ncomms; /* nothing to wait for */
+
+	for (size_t i = 0; i < k->ncomms; i++)
+		any |= k->comms[i].matched > 0;
+	return any;
+}
+
 /* Kernels that compute and communicate at once. */
 static int64_t fused_ns(const struct wt_report *r, uint64_t *ret_count)
 {
@@ -394,7 +403,10 @@ void wt_ranks_text(const struct wt_report *r, struct wt_strbuf *out)
 	if (k->nseats > 1) {
 		clocks_text(r, out);
 		wt_strbuf_adds(out, "  exposed waiting of all ranks ");
-		wt_text_span(out, k->wait_ns);
+		if (any_matched(k))
+			wt_text_span(out, k->wait_ns);
+		else
+			wt_strbuf_adds(out, "not established: no operation is matched");
 		wt_strbuf_addc(out, '\n');
 		blames_text(r, out);
 		stragglers_text(r, out);
@@ -565,8 +577,8 @@ void wt_ranks_json(const struct wt_report *r, struct wt_jout *j)
 	wt_jout_uint(j, "recorded", k->nseats);
 	wt_jout_int(j, "window_ns", k->w1_ns - k->w0_ns);
 	wt_jout_int(j, "residual_p95_ns", k->residual_ns);
-	wt_jout_int(j, "wait_ns", k->wait_ns);
-	wt_jout_int(j, "not_established_ns", k->unblamed_ns);
+	wt_jout_count(j, "wait_ns", any_matched(k) ? k->wait_ns : -1);
+	wt_jout_count(j, "not_established_ns", any_matched(k) ? k->unblamed_ns : -1);
 	wt_jout_int(j, "fused_ns", fused_ns(r, &nfused));
 	wt_jout_uint(j, "fused_kernels", nfused);
 	clocks_json(r, j);

@@ -159,6 +159,11 @@ static void one_text(const struct wt_report *r, const struct wt_startup *s, stru
 			s->kernels);
 		wt_text_span(out, s->kernel_ns);
 		wt_strbuf_adds(out, " of kernel time");
+		if (s->begin_ns < r->ledger->devices[s->device].w0_ns) {
+			wt_strbuf_adds(out, "; ");
+			wt_text_span(out, r->ledger->devices[s->device].w0_ns - s->begin_ns);
+			wt_strbuf_adds(out, " of it before the ledger's window");
+		}
 		if (s->iterations)
 			wt_strbuf_addf(out, "; %" PRIu64 " iterations of the engine's own",
 				       s->iterations);

@@ -544,10 +544,12 @@ static void made_of_text(const struct win *w, struct wt_strbuf *out)
 
 	wt_strbuf_adds(out, "  ");
 	wt_text_span(out, a->window_ns / w->windows);
-	wt_strbuf_addf(out,
-		       w->steps ? " a step (mean of %u whole ones)"
-				: " a device, between its records (%u)",
-		       w->windows);
+	if (w->steps)
+		wt_strbuf_addf(out, " a step (mean of %u whole ones)", w->windows);
+	else if (w->windows > 1)
+		wt_strbuf_addf(out, " between a device's records (mean of %u devices)", w->windows);
+	else
+		wt_strbuf_adds(out, " between the first and the last record");
 	wt_strbuf_adds(out, " = computing ");
 	wt_text_percent(out, wt_account_compute_ns(a), a->window_ns);
 	wt_strbuf_adds(out, " + exposed communication ");
@@ -578,6 +580,32 @@ static void made_of_text(const struct win *w, struct wt_strbuf *out)
 		wt_strbuf_adds(out, " recomputes activations: what more memory, or a smaller "
 				    "model, would save at most\n");
 	}
+}
+
+/*
+ * How far the kernels that are compared with a peak are from it, and what reaching it would give. By the sums of the
+ * whole recording. They are a part of computing and the losses are none of it: together no more than the whole.
+ */
+static void ceiling_text(const struct win *w, struct wt_strbuf *out)
+{
+	const struct wt_tally *t = &w->r->tally;
+	int64_t compute_ns = t->kernels_ns - t->comm_ns;
+	double roof_ns = 0, gain_ns;
+
+	for (size_t i = 0; i < w->r->nkernels; i++)
+		roof_ns += w->r->kernels[i].roof_ns;
+	if (t->modelled_ns * 100 < compute_ns * WORTH_PCT || !t->modelled_ns ||
+	    roof_ns > (double)t->modelled_ns)
+		return;
+	gain_ns = (double)wt_account_compute_ns(&w->sum) * ((double)t->modelled_ns - roof_ns) /
+		  (double)compute_ns;
+	wt_strbuf_adds(out, "  of computing, ");
+	wt_text_percent(out, t->modelled_ns, compute_ns);
+	wt_strbuf_addf(out,
+		       " is compared with the device's peaks%s and reaches %.0f %% of them: at the "
+		       "peaks at most %.2f times as fast (modelled)\n",
+		       t->unverified_ns ? " (some unverified)" : "",
+		       100 * roof_ns / (double)t->modelled_ns, ceiling(w, (int64_t)gain_ns));
 }
 
 /* What is not known to be lost: said with what would make it known, and without a gain. */
@@ -617,6 +645,7 @@ void wt_win_text(const struct wt_report *r, struct wt_strbuf *out)
 	if (w.windows) {
 		wt_text_heading(r, out, "What to win first");
 		made_of_text(&w, out);
+		ceiling_text(&w, out);
 		for (int i = 0; i < n && i < TEXT_MOST; i++)
 			if (w.sum.leaves_ns[leaves[i]] * 100 >= w.sum.window_ns * WORTH_PCT)
 				loss_text(&w, i + 1, leaves[i], out);

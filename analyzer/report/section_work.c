@@ -102,7 +102,7 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 
 void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 {
-	int64_t all_ns = 0;
+	int64_t all_ns = 0, more_ns = 0;
 
 	for (size_t i = 0; i < r->nkernels; i++)
 		all_ns += r->kernels[i].sum_ns;
@@ -129,8 +129,15 @@ void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 				       k->unverified ? " (unverified)" : "");
 		wt_strbuf_adds(out, "]\n");
 	}
-	if (r->nkernels > TOP_KERNELS)
-		wt_strbuf_addf(out, "  and %zu more names\n", r->nkernels - TOP_KERNELS);
+	for (size_t i = TOP_KERNELS; i < r->nkernels; i++)
+		more_ns += r->kernels[i].sum_ns;
+	if (r->nkernels > TOP_KERNELS) {
+		wt_strbuf_adds(out, "  ");
+		wt_text_column(out, more_ns, all_ns);
+		wt_text_ns(out, more_ns, 17);
+		wt_strbuf_addf(out, " ns  %zu more name%s\n", r->nkernels - TOP_KERNELS,
+			       r->nkernels == TOP_KERNELS + 1 ? "" : "s");
+	}
 }
 
 void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
@@ -145,13 +152,14 @@ void wt_collectives_json(const struct wt_report *r, struct wt_jout *j)
 		wt_jout_string(j, "name", wt_timeline_string(r->tl, c->name));
 		wt_jout_string(j, "comm", c->comm ? comm : NULL);
 		wt_jout_count(j, "nranks", c->nranks ? (int64_t)c->nranks : -1);
-		if (c->recorded) {
+		if (c->recorded)
 			wt_jout_uint(j, "count", c->count);
-			wt_jout_uint(j, "bytes", c->bytes);
-		} else {
+		else
 			wt_jout_null(j, "count");
+		if (c->sized)
+			wt_jout_uint(j, "bytes", c->bytes);
+		else
 			wt_jout_null(j, "bytes");
-		}
 		wt_jout_uint(j, "unfinished", c->unfinished);
 		wt_jout_uint(j, "kernels", c->kernels);
 		wt_jout_int(j, "sum_ns", c->sum_ns);
@@ -181,14 +189,19 @@ void wt_collectives_text(const struct wt_report *r, struct wt_strbuf *out)
 		if (c->comm)
 			wt_strbuf_addf(out, " (communicator %08" PRIx32 ")",
 				       (uint32_t)(c->comm >> 32));
-		if (c->recorded)
+		if (c->recorded && c->sized)
 			wt_strbuf_addf(out, ": %" PRIu64 " calls, %" PRIu64 " bytes,", c->count,
 				       c->bytes);
+		else if (c->recorded)
+			wt_strbuf_addf(out, ": %" PRIu64 " calls, bytes not known,", c->count);
 		else
 			wt_strbuf_adds(out, ": by kernel name,");
 		if (c->unfinished)
 			wt_strbuf_addf(out, " %" PRIu64 " not finished,", c->unfinished);
-		wt_strbuf_addf(out, " %" PRIu64 " kernels, ", c->kernels);
+		wt_strbuf_addf(out, " %" PRIu64 " kernel%s, ", c->kernels,
+			       c->kernels == 1 ? "" : "s");
+		if (!c->kernels && c->grouped)
+			wt_strbuf_adds(out, "carried by those of calls grouped with it, ");
 		wt_text_span(out, c->sum_ns);
 		wt_strbuf_adds(out, ", exposed ");
 		wt_text_span(out, c->exposed_ns);

@@ -299,9 +299,9 @@ enum wt_memory_source {
 struct wt_process {
 	uint32_t input; /* index into inputs */
 	int64_t pid;
-	int32_t rank;  /* -1 = not known */
-	int32_t world; /* 0 = not known */
-	uint32_t name, host;
+	int32_t rank;	     /* -1 = not known */
+	int32_t world;	     /* 0 = not known */
+	uint32_t name, host; /* host: its name, or WT_HOST_OF_EXPORT and a file */
 	/* When collection ran, device clock; INT64_MIN/INT64_MAX where the file does not say. */
 	int64_t collect_start_ns, collect_end_ns;
 	int level; /* of a native trace: 0 off, 1 count, 2 api, 3 trace; -1 = another tool's file */
@@ -318,7 +318,8 @@ struct wt_process {
 	int audit_level;	  /* of the steps without: 0 off, 1 count, 2 api */
 	int begun; /* collection began: 0 = when is not known, 1 = with the process's use of CUDA, 2 = later */
 };
-#define WT_AUDIT_PAIRS 30 /* fewer say nothing */
+#define WT_HOST_OF_EXPORT "the machine in " /* all its processes are in that file, on one clock */
+#define WT_AUDIT_PAIRS	  30		    /* fewer say nothing */
 struct wt_device {
 	int64_t ordinal; /* as the source numbers it */
 	uint32_t name;

@@ -109,7 +109,13 @@ class Audit:
             return
         if k["communicators"] and not any("outside the window" in n for n in self.r["notes"]):
             self.most("communicators exposed", sum(c["exposed_ns"] for c in k["communicators"]), 1.001 * exposed + 1)
+        if k["communicators"]:
+            self.most("communicators beside compute and not", sum(c["exposed_ns"] + c["hidden_ns"] for c in k["communicators"]),
+                      self.r["bounds"]["comm_ns"])
+            self.most("communication hidden", sum(d["comm_hidden_ns"] for d in self.r["devices"]),
+                      sum(c["hidden_ns"] for c in k["communicators"]))
         for c in k["communicators"]:
+            self.most("hidden of a communicator", -c["hidden_ns"], 0)
             self.most("blocking", c["blocking_ns"], c["exposed_ns"])
             self.equal("operations of a communicator", sum(c["unmatched"].values()) + c["matched"], c["operations"])
         if k["wait_ns"] is None:

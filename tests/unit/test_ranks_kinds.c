@@ -343,13 +343,90 @@ static void test_gap_inside(void **state)
 		k.process = s.process[r];
 		index = wt_builder_collective(s.b, &k);
 		op(&s, r, 20, (10 + r) * MS, 15 * MS, ALLREDUCE, index);
+		op(&s, r, 7, 15 * MS + 200 * US, 15 * MS + 700 * US, GEMM, -1);
 		op(&s, r, 20, 16 * MS, 20 * MS, ALLREDUCE, index);
+		op(&s, r, 7, 19 * MS, 21 * MS, GEMM, -1);
 	}
 	x = end(&s);
 	c = &x.r->comms[0];
 	assert_int_equal(c->wait_ns, MS);
 	assert_int_equal(c->transfer_ns, 2 * (4 + 4) * MS);
+	/* Nor is it communication that compute hides. */
+	assert_int_equal(c->hidden_ns, 2 * MS);
+	assert_int_equal(c->exposed_ns, (5 + 4 + 3 + 3) * MS);
 	finish(&x);
+}
+
+/* Two communicators at once, and no compute: one hides the other from the ledger, compute hides neither. */
+static void test_beside_another(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective k = like(5, 1, 2, WT_COLL_ALL_REDUCE);
+
+		coll(&s, r, 10 * MS, 20 * MS, like(4, 1, 2, WT_COLL_ALL_REDUCE));
+		k.process = s.process[r];
+		op(&s, r, 21, 12 * MS, 18 * MS, ALLREDUCE, wt_builder_collective(s.b, &k));
+	}
+	x = end(&s);
+	assert_int_equal(x.r->ncomms, 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(x.r->comms[i].hidden_ns, 0);
+	finish(&x);
+}
+
+/* A process that only looked at a second device takes part once, and its calls without kernels are of the first. */
+static void test_looked_at(void **state)
+{
+	struct scene s;
+	struct result x;
+
+	begin(&s, 2, 1);
+	collect(&s, 0, 100 * MS);
+	for (int r = 0; r < 2; r++) {
+		struct wt_collective c = like(4, 2, 2, WT_COLL_ALL_REDUCE);
+
+		/* made first, and used by nobody */
+		wt_builder_stream(s.b, s.process[r], s.device[!r], 77);
+		coll(&s, r, 10 * MS, 20 * MS, like(4, 1, 2, WT_COLL_ALL_REDUCE));
+		c.process = s.process[r];
+		wt_builder_collective(s.b, &c);
+	}
+	x = end(&s);
+	assert_int_equal(x.r->nseats, 2);
+	for (size_t i = 0; i < x.r->nparts; i++)
+		assert_int_equal(x.r->seats[x.r->parts[i].seat].device,
+				 s.device[x.r->seats[x.r->parts[i].seat].rank]);
+	finish(&x);
+}
+
+/* One export of Nsight Systems has one clock; a host's name in another tool's file proves none. */
+static void test_one_export(void **state)
+{
+	for (int nsys = 0; nsys < 2; nsys++) {
+		struct wt_builder *b = wt_builder_new();
+		uint32_t in = wt_builder_input(b, "x", "test");
+		struct scene s = {.b = b, .ranks = 2};
+		struct result x;
+
+		for (int r = 0; r < 2; r++) {
+			s.process[r] = wt_builder_process(b, in, 100 + r);
+			wt_builder_process_at(b, s.process[r])->host =
+				wt_builder_cstring(b, nsys ? WT_HOST_OF_EXPORT "x" : "somewhere");
+			s.device[r] = wt_builder_device(b, s.process[r], r, NULL);
+			op(&s, r, 7, 0, 5 * MS, GEMM, -1);
+			op(&s, r, 20, (5 + r) * MS, 10 * MS, SENDRECV, -1);
+		}
+		x = end(&s);
+		assert_int_equal(x.r->clocks[s.process[1]].state,
+				 nsys ? WT_CLOCK_SHARED : WT_CLOCK_UNKNOWN);
+		assert_int_equal(x.r->wait_ns, nsys ? 1 * MS : 0);
+		finish(&x);
+	}
 }
 
 /* Rank 1 has no record before it comes to the root's operation: its beginning is the reason. */
@@ -375,19 +452,14 @@ static void test_late_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipeline),
-		cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree),
-		cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),
-		cmocka_unit_test(test_early_root),
-		cmocka_unit_test(test_two_streams),
-		cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_chain_of_three),
-		cmocka_unit_test(test_gap_inside),
-		cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed),
-		cmocka_unit_test(test_grouped_all_to_all),
+		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_early_root),
+		cmocka_unit_test(test_two_streams),	cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_chain_of_three),	cmocka_unit_test(test_gap_inside),
+		cmocka_unit_test(test_beside_another),	cmocka_unit_test(test_looked_at),
+		cmocka_unit_test(test_one_export),	cmocka_unit_test(test_buffered_send),
+		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

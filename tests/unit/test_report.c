@@ -147,6 +147,111 @@ static void test_own_recording(void **state)
 	wt_timeline_free(tl);
 }
 
+/*
+ * Two products at half of the peak in 1 ms of records; the process lived for 100. What is left to gain is told of both
+ * as of everything else: of the time between the records.
+ */
+static void test_half_of_the_peak(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint16_t p = wt_builder_process(b, wt_builder_input(b, "x.wt", "warptap"), 42);
+	uint16_t d = wt_builder_device(b, p, 0, NULL);
+	struct wt_work mm = {.m = 4096,
+			     .n = 4096,
+			     .k = 4096,
+			     .batch = 1,
+			     .kind = WT_WORK_GEMM,
+			     .source = WT_WORK_BY_ARGUMENTS,
+			     .a = WT_DTYPE_BF16,
+			     .b = WT_DTYPE_BF16,
+			     .out = WT_DTYPE_BF16,
+			     .math = WT_DTYPE_BF16};
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_process *pr = wt_builder_process_at(b, p);
+	struct wt_timeline *tl;
+
+	pr->level = 3;
+	pr->ended = 1;
+	pr->collect_start_ns = 0;
+	pr->collect_end_ns = 100000000;
+	wt_builder_device_at(b, d)->name = wt_builder_cstring(b, "NVIDIA H100 80GB HBM3");
+	wt_builder_device_at(b, d)->memory_bytes = 85000000000;
+	for (int i = 0; i < 2; i++) {
+		/* 2 x 4096^3 FLOP at 989.4 TFLOP/s are 138.9 us */
+		int64_t at_ns = i ? 10722176 : 10000000;
+
+		wt_builder_op(b, &(struct wt_op){.start_ns = at_ns,
+						 .end_ns = at_ns + 277824,
+						 .name = wt_builder_cstring(b, "nvjet_tst_x"),
+						 .shape = wt_builder_shape_work(
+							 b, 0, wt_builder_work(b, &mm)),
+						 .stream = wt_builder_stream(b, p, d, 7),
+						 .device = d,
+						 .process = p,
+						 .kind = WT_OP_KERNEL,
+						 .call = -1,
+						 .collective = -1});
+	}
+	tl = finish(b);
+	render(tl, &json, &text);
+	has(&text, "of computing, 100.0 % is compared with the device's peaks and reaches 50 % of "
+		   "them: at the peaks at most 1.38 times as fast (modelled)");
+	has(&text, "0.2749 TFLOP, 27.8 % of the dense bf16 peak between first and last record");
+	has(&json, "\"hfu_kernels\":0.277");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
+/* What a source does not say is not zero: a collective's bytes, waiting where nothing is matched, a device's name. */
+static void test_not_said(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint32_t in = wt_builder_input(b, "x", "nsys");
+	struct wt_strbuf json = {.n = 0}, text = {.n = 0};
+	struct wt_timeline *tl;
+
+	for (int r = 0; r < 2; r++) {
+		uint16_t p = wt_builder_process(b, in, 100 + r);
+		uint16_t d = wt_builder_device(b, p, r, NULL);
+		struct wt_collective c = {.dtype = UINT32_MAX,
+					  .name = wt_builder_cstring(b, "ncclSend"),
+					  .op = WT_COLL_SEND,
+					  .peer = -1,
+					  .call = -1,
+					  .lead = -1,
+					  .process = p};
+		int32_t send = wt_builder_collective(b, &c);
+
+		c.name = wt_builder_cstring(b, "ncclRecv");
+		c.op = WT_COLL_RECV;
+		c.lead = send;
+		wt_builder_collective(b, &c);
+		wt_builder_op(
+			b, &(struct wt_op){.start_ns = 1000,
+					   .end_ns = 21000,
+					   .name = wt_builder_cstring(b, "ncclDevKernel_SendRecv"),
+					   .stream = wt_builder_stream(b, p, d, 7),
+					   .device = d,
+					   .process = p,
+					   .kind = WT_OP_KERNEL,
+					   .call = -1,
+					   .collective = send});
+	}
+	tl = finish(b);
+	render(tl, &json, &text);
+	has(&text, "exposed waiting of all ranks not established: no operation is matched");
+	has(&text, "ncclSend: 2 calls, bytes not known, 2 kernels, ");
+	has(&text, "ncclRecv: 2 calls, bytes not known, 0 kernels, carried by those of calls "
+		   "grouped with it, ");
+	has(&text, "device 0: the recording does not say what part it is: no peaks");
+	has(&json, "\"wait_ns\":null,\"not_established_ns\":null,");
+	has(&json, "\"count\":2,\"bytes\":null,");
+	wt_strbuf_release(&json);
+	wt_strbuf_release(&text);
+	wt_timeline_free(tl);
+}
+
 static void test_nothing_counted(void **state)
 {
 	struct wt_builder *b = wt_builder_new();
@@ -296,7 +401,8 @@ static void test_damaged_input(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_own_recording),	  cmocka_unit_test(test_nothing_counted),
+		cmocka_unit_test(test_own_recording),	  cmocka_unit_test(test_half_of_the_peak),
+		cmocka_unit_test(test_not_said),	  cmocka_unit_test(test_nothing_counted),
 		cmocka_unit_test(test_cut_before_counts), cmocka_unit_test(test_two_runs),
 		cmocka_unit_test(test_piece_in_window),	  cmocka_unit_test(test_damaged_input),
 	};
