@@ -589,23 +589,25 @@ static void made_of_text(const struct win *w, struct wt_strbuf *out)
 static void ceiling_text(const struct win *w, struct wt_strbuf *out)
 {
 	const struct wt_tally *t = &w->r->tally;
-	int64_t compute_ns = t->kernels_ns - t->comm_ns;
+	int64_t compute_ns = t->kernels_ns - t->comm_ns, known_ns = t->modelled_ns + t->measured_ns;
 	double roof_ns = 0, gain_ns;
 
 	for (size_t i = 0; i < w->r->nkernels; i++)
 		roof_ns += w->r->kernels[i].roof_ns;
-	if (t->modelled_ns * 100 < compute_ns * WORTH_PCT || !t->modelled_ns ||
-	    roof_ns > (double)t->modelled_ns)
+	if (known_ns * 100 < compute_ns * WORTH_PCT || !known_ns || roof_ns > (double)known_ns)
 		return;
-	gain_ns = (double)wt_account_compute_ns(&w->sum) * ((double)t->modelled_ns - roof_ns) /
+	gain_ns = (double)wt_account_compute_ns(&w->sum) * ((double)known_ns - roof_ns) /
 		  (double)compute_ns;
 	wt_strbuf_adds(out, "  of computing, ");
-	wt_text_percent(out, t->modelled_ns, compute_ns);
+	wt_text_percent(out, known_ns, compute_ns);
 	wt_strbuf_addf(out,
 		       " is compared with the device's peaks%s and reaches %.0f %% of them: at the "
-		       "peaks at most %.2f times as fast (modelled)\n",
+		       "peaks at most %.2f times as fast (%s)\n",
 		       t->unverified_ns ? " (some unverified)" : "",
-		       100 * roof_ns / (double)t->modelled_ns, ceiling(w, (int64_t)gain_ns));
+		       100 * roof_ns / (double)known_ns, ceiling(w, (int64_t)gain_ns),
+		       !t->measured_ns	? "modelled"
+		       : t->modelled_ns ? "measured and modelled"
+					: "measured");
 }
 
 /* What is not known to be lost: said with what would make it known, and without a gain. */
