@@ -81,6 +81,7 @@ enum { /* cudnnBackendAttributeName_t */
        WT_DNN_TENSOR_VIRTUAL = 907,
        WT_DNN_TENSOR_BY_VALUE = 908,
        WT_DNN_TENSOR_RAGGED = 913,
+       WT_DNN_PACK = 1000,
        WT_DNN_PACK_OVERRIDES = 1010, /* and the two after it */
        WT_DNN_PACK_OVERRIDES_END = 1012,
        WT_DNN_ENGINE_GRAPH = 1300

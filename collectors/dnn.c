@@ -29,13 +29,14 @@
 #include "agent/trouble.h"
 #include "collectors/dnn_graph.h"
 
-#define BUCKETS	   16384u
-#define SLOTS_MAX  65536u
-#define OPS_MAX	   8192u
-#define ARENA_MAX  (32u << 20) /* of address space; memory is used as descriptors come */
+#define BUCKETS	   65536u
+#define SLOTS_MAX  262144u
+#define OPS_MAX	   32768u
+#define ARENA_MAX  (64u << 20) /* of address space; memory is used as descriptors come */
 #define GRAPH_OPS  512
 #define SPINS	   2000
 #define NAPS	   20
+#define GIVE_UP	   16 /* waits in vain: a child of fork may have a lock that nobody will open */
 #define PACK_AGAIN 0x7fffu /* not a type of cuDNN's: a variant pack that brings other sizes */
 
 struct slot {
@@ -67,8 +68,11 @@ static int lost(void)
 
 static int lock(void)
 {
+	static _Atomic unsigned in_vain;
 	struct timespec nap = {.tv_nsec = 50000};
 
+	if (atomic_load_explicit(&in_vain, memory_order_relaxed) >= GIVE_UP)
+		return lost();
 	for (int i = 0; i < SPINS; i++)
 		if (!atomic_flag_test_and_set_explicit(&dnn.lock, memory_order_acquire))
 			return 1;
@@ -80,6 +84,7 @@ static int lock(void)
 		if (!atomic_flag_test_and_set_explicit(&dnn.lock, memory_order_acquire))
 			return 1;
 	}
+	atomic_fetch_add_explicit(&in_vain, 1, memory_order_relaxed);
 	return lost();
 }
 
@@ -327,6 +332,9 @@ void wt_dnn_set(const void *descriptor, unsigned name, unsigned type, int64_t co
 {
 	struct slot *s;
 
+	if (name >= WT_DNN_PACK &&
+	    name < WT_DNN_PACK_OVERRIDES) /* pointers, for each execution anew */
+		return;
 	if (count <= 0 || !values || !lock())
 		return;
 	s = find(descriptor);

@@ -65,9 +65,16 @@ static const struct op_row *row_of(unsigned type)
 	return NULL;
 }
 
+/* Asked of every descriptor that is made. */
 int wt_dnn_is_op(unsigned type)
 {
-	return row_of(type) != NULL;
+#define WT_DNN_OP(type_, kind_, rule_, a_, b_, c_) | UINT64_C(1) << WT_DNN_OP_##type_
+	static const uint64_t types_of_ops = 0
+#include "collectors/dnn_ops.def"
+		;
+#undef WT_DNN_OP
+
+	return type < 64 && types_of_ops >> type & 1;
 }
 
 static int is_out(unsigned name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a kernel computed by its name, its grid and the model's shape (--model), where nothing recorded says it: grids
- * of FlashAttention 2 and of PyTorch's memory-efficient attention are (blocks of queries or keys, heads, sequences), those
- * of normalisations are rows. An estimate, made only where grid and model agree. Pure function.
+ * of FlashAttention 2 and of PyTorch's memory-efficient attention are (blocks of queries or keys, heads, sequences),
+ * those of normalisations are rows. An estimate, made only where grid and model agree. Pure function.
  */
 #ifndef WT_NAMED_H
 #define WT_NAMED_H

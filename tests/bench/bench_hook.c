@@ -3,6 +3,7 @@
  * The cost of a hooked call, on a driver that does nothing (tests/cli/src/fake_cuda.c):
  *   bench_hook count N    N launches, for an instruction counter
  *   bench_hook gemm N     N matrix products, on a cuBLAS that does nothing (fake_cublas.c)
+ *   bench_hook dnn N      N plans executed, each with a pack made, filled and destroyed (fake_cudnn.c)
  *   bench_hook time       ns per call, three ways in turn within one run: straight to the driver's function, with two
  *                         rdtsc around it, through the entry point everybody uses (hooked when the agent is preloaded)
  * Driven by bench_hook.sh. Turns are interleaved and the median taken: on a shared machine nothing else means much.
@@ -51,6 +52,35 @@ static int products(long n)
 	for (long i = 0; i < n; i++)
 		product(NULL, 0, 1, 4096, 4096, 1024, NULL, NULL, 14, 4096, NULL, 14, 1024, NULL,
 			NULL, 14, 4096, 68, -1);
+	return 0;
+}
+
+/* As PyTorch does it: of a plan that stays, each execution has a pack of its own. */
+static int plans(long n)
+{
+	void *h = dlopen("libcudnn.so.9", RTLD_NOW), *plan = NULL, *pack = NULL;
+	int (*create)(int, void **);
+	int (*set)(void *, int, int, int64_t, const void *);
+	int (*execute)(void *, void *, void *);
+	int (*destroy)(void *);
+	int64_t uids[4] = {1, 2, 3, 4};
+	void *data[4] = {NULL, NULL, NULL, NULL};
+
+	create = h ? (__typeof__(create))dlsym(h, "cudnnBackendCreateDescriptor") : NULL;
+	set = h ? (__typeof__(set))dlsym(h, "cudnnBackendSetAttribute") : NULL;
+	execute = h ? (__typeof__(execute))dlsym(h, "cudnnBackendExecute") : NULL;
+	destroy = h ? (__typeof__(destroy))dlsym(h, "cudnnBackendDestroyDescriptor") : NULL;
+	if (!create || !set || !execute || !destroy)
+		return 1;
+	one(launch); /* the thread has its chunk */
+	create(5, &plan);
+	for (long i = 0; i < n; i++) {
+		create(16, &pack);
+		set(pack, 1000, 3, 4, uids);
+		set(pack, 1001, 6, 4, data);
+		execute(NULL, plan, pack);
+		destroy(pack);
+	}
 	return 0;
 }
 
@@ -119,6 +149,8 @@ int main(int argc, char **argv)
 		time_ways();
 	if (!strcmp(argv[1], "gemm"))
 		return products(n);
+	if (!strcmp(argv[1], "dnn"))
+		return plans(n);
 	for (long i = 0; i < n; i++)
 		one(launch);
 	return 0;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Instructions and ns that a hook adds to a call. Instructions: callgrind, as the slope between two lengths of the
 # same loop, on the calling thread alone, with the agent minus without. Limits: 100 recorded (goal 85) or counted, 40 at
-# level off; a product of cuBLAS, which has 19 arguments, 230 recorded.
+# level off; a product of cuBLAS, which has 19 arguments, 230 recorded; a plan of cuDNN with the
+# pack that is made for it, five calls, 400 at level off (descriptors are booked always) and 650 recorded.
 # usage: tests/bench/bench_hook.sh [instructions|time]     BUILD=build
 set -eu
 B=${BUILD:-build}; what=${1:-all}
@@ -10,6 +11,7 @@ T=$(mktemp -d); trap 'rm -rf "$T"' EXIT
 mkdir "$T/lib" "$T/out"
 ln -s "$(realpath "$B/tests/cli/libfakecuda.so")" "$T/lib/libcuda.so.1"
 ln -s "$(realpath "$B/tests/cli/libfakecublas.so")" "$T/lib/libcublas.so.13"
+ln -s "$(realpath "$B/tests/cli/libfakecudnn.so")" "$T/lib/libcudnn.so.9"
 agent=$(realpath "$B/libwarptap.so"); prog=$B/tests/bench/bench_hook
 export LD_LIBRARY_PATH=$T/lib WARPTAP_CUPTI=0 WARPTAP_POOL_MB=64 WARPTAP_BUDGET=0
 
@@ -42,6 +44,15 @@ if [ "$what" != time ]; then
 		with=$(slope LD_PRELOAD="$agent" WARPTAP_DIR="$T/out" WARPTAP_LEVEL="$level")
 		added=$(awk -v a="$plain_gemm" -v b="$with" 'BEGIN { printf "%.1f", b - a }')
 		echo "instructions added to a product of cuBLAS at level $level: $added (limit $limit)"
+		awk -v a="$added" -v l="$limit" 'BEGIN { exit !(a > 0 && a <= l) }' || bad=1
+	done
+	which=dnn
+	plain_dnn=$(slope)
+	for row in off:400 api:650; do # what is said of descriptors is booked at every level
+		level=${row%:*}; limit=${row#*:}
+		with=$(slope LD_PRELOAD="$agent" WARPTAP_DIR="$T/out" WARPTAP_LEVEL="$level")
+		added=$(awk -v a="$plain_dnn" -v b="$with" 'BEGIN { printf "%.1f", b - a }')
+		echo "instructions added to a plan of cuDNN, with its pack, at level $level: $added (limit $limit)"
 		awk -v a="$added" -v l="$limit" 'BEGIN { exit !(a > 0 && a <= l) }' || bad=1
 	done
 	which=count

@@ -73,7 +73,7 @@ assert len(want) == 8 and {(w, m) for w, m, *_ in got} == want | {(1, 462422016)
 P
 
 # More descriptors than there is room for: told, and the plan has a row without sizes.
-record many many 70000
+record many many 270000
 python3 - "$tmp" <<'P' || fail "more descriptors than there is room for"
 import sys, works
 assert works.works(sys.argv[1] + "/many.packets") == [(10, 0, 0, 0, 0, 0, 0, 0)]

@@ -414,7 +414,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "second"))
 		convolutions();
 	for (int i = 0; !strcmp(what, "many") && i < atoi(argv[2]); i++)
-		tensor(i, BF16, 0, 8, 32, 56, 56);
+		descriptor(TENSOR);
 	op = convolution(0, BF16, 8, 32, 64, 56, 1);
 	last = planned(&op, 1);
 	run(last);
