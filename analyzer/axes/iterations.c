@@ -44,6 +44,9 @@ static const struct {
 #define REACH  4 /* operations between the sampler and the copy of its tokens to the host, at most */
 #define TOLD   65536 /* bytes: the largest such copy */
 #define COPIES 32    /* to the device, before the first layer of an iteration */
+/* Of these, how many have to agree on the number of tokens; and where it is that of requests, too. */
+#define AGREE	  2
+#define ALL_AGREE 4
 
 struct found {
 	struct wt_iteration *rows;
@@ -442,31 +445,47 @@ static uint64_t told_each(const struct engine *e, const struct signs *s)
 }
 
 /*
- * How many of an iteration's rounded number of tokens there are: more than requests, since it has prompts. The host
- * copies their ids, positions and places in the cache, 4 or 8 bytes each, so two copies or more agree; the next smaller
- * graph is no less than half as large. -1 = it does not. (vLLM's second runner, which tells NEW, has them made on the
- * device and copies other things.)
+ * How many of an iteration's rounded number of tokens there are. The host copies their ids, positions and places in the
+ * cache, 4 or 8 bytes each, so some copies agree; the next smaller graph is no less than half as large. Numbers of
+ * requests are copied as well, so that as many tokens as requests take more agreement. -1 = it does not. (vLLM's second
+ * runner, which tells NEW, has them made on the device and copies other things.)
  */
 static int64_t copied_tokens(const struct signs *s, int64_t requests, int64_t rounded)
 {
 	int64_t best = -1;
-	size_t most = 1;
+	size_t most = 0;
 
 	for (size_t i = 0; i < 2 * s->ncopied; i++) {
 		uint64_t each = i % 2 ? 8 : 4, n = s->copied[i / 2] / each;
-		size_t agree = 0;
+		size_t agree = 0, least = (int64_t)n == requests ? ALL_AGREE : AGREE;
 
-		if (s->copied[i / 2] % each || (int64_t)n <= requests || (int64_t)n > rounded ||
+		if (s->copied[i / 2] % each || (int64_t)n < requests || (int64_t)n > rounded ||
 		    2 * n <= (uint64_t)rounded)
 			continue;
 		for (size_t k = 0; k < s->ncopied; k++)
 			agree += s->copied[k] == 4 * n || s->copied[k] == 8 * n;
-		if (agree > most) {
+		if (agree >= least && agree > most) {
 			best = (int64_t)n;
 			most = agree;
 		}
 	}
 	return best;
+}
+
+/* Replaces a rounded number of tokens, if something says how many there are; what it is worth then. */
+static uint8_t unround(struct wt_batch *b, const struct signs *s, int knows_new)
+{
+	int64_t exact = knows_new ? -1 : copied_tokens(s, b->requests, b->tokens);
+
+	if (exact >= 0) {
+		b->tokens = exact;
+		return 2;
+	}
+	/* Nothing is new and nothing is a prompt: each request generates, one token unless it speculates. */
+	if (knows_new && !(s->seen & CONTEXT) && s->writes < WRITES && b->requests > 0 &&
+	    b->tokens > b->requests)
+		b->tokens = b->requests;
+	return 1;
 }
 
 static void complete(struct wt_batch *b, const struct signs *s, uint64_t each)
@@ -512,8 +531,9 @@ static int classify(struct engine *e)
 {
 	struct signs *s = malloc((e->it.n + 1) * sizeof(*s));
 	struct state st = {-1, -1, -1, 0};
-	int64_t exact;
+	int64_t rounded;
 	uint64_t each;
+	uint8_t grade;
 
 	if (!s)
 		return -WT_E_NOMEM;
@@ -528,11 +548,8 @@ static int classify(struct engine *e)
 		struct wt_iteration *it = &e->it.rows[i];
 
 		complete(&it->batch, &s[i], each);
-		exact = s[i].pieces && !st.knows_new
-				? copied_tokens(&s[i], it->batch.requests, it->batch.tokens)
-				: -1;
-		if (exact >= 0)
-			it->batch.tokens = exact;
+		rounded = it->batch.tokens;
+		grade = s[i].pieces ? unround(&it->batch, &s[i], st.knows_new) : 2;
 		if (i && !it->startup && e->it.rows[i - 1].startup)
 			st.running = 0;
 		if (it->batch.requests > 0 && it->batch.tokens >= it->batch.requests)
@@ -542,8 +559,8 @@ static int classify(struct engine *e)
 		st.running = it->batch.requests;
 		st.tokens = it->batch.tokens;
 		set_phases(e->a, e->l, it);
-		if (s[i].pieces && exact < 0 && it->batch.context_tokens > 0)
-			it->batch.grade = 1;
+		if (it->batch.context_tokens > 0 || it->batch.tokens < rounded)
+			it->batch.grade = grade < it->batch.grade ? grade : it->batch.grade;
 	}
 	free(s);
 	return 0;

@@ -100,8 +100,8 @@ struct CUfunc_st {
 	struct CUmod_st *module;
 	struct CUlib_st *library;
 	const struct sim_kernel *sim;
-	uint32_t fill; /* a fill of a framework: bytes of an element; 0 = none */
-	bool gather;   /* fills its output with zeroes (drv_fill.c) */
+	uint32_t fill;		 /* a fill of a framework: bytes of an element; 0 = none */
+	bool gather, conversion; /* fill their output with zeroes (drv_fill.c) */
 	struct sim_kernel_model model;
 	unsigned int regs, static_smem, local_bytes, max_threads;
 	int max_dyn_smem, carveout;

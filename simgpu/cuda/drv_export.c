@@ -101,7 +101,7 @@ static CUresult kernel_create(CUfunction *ret, const struct sim_kernel *kernel)
 	copy->name = f->name;
 	f->sim = copy;
 	f->fill = 0;
-	f->gather = false;
+	f->gather = f->conversion = false;
 	if (kernel->regs)
 		f->regs = kernel->regs;
 	f->static_smem = kernel->static_smem;

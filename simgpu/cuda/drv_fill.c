@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two kernels of a framework that do anything. PyTorch's contiguous fill does what it says: serving engines make
+ * The three kernels of a framework that do anything. PyTorch's contiguous fill does what it says: serving engines make
  * numbers with it that the host reads back (vLLM: how many tokens each request got), and wait for ever where they stay
  * zero. Its parameters are the count, the value and where to. Zeroes give pages back, as memsets do; another value for
  * more than MOST bytes is left out, since it would touch them all.
@@ -9,6 +9,9 @@
  * where it would be whatever the memory held before. Its parameters are the count and a closure: a calculator of
  * offsets for up to 25 dimensions, of which only those in use are written, the rest is what lay on the stack; behind it
  * where the indices, the output and the source are, each with its numbers.
+ *
+ * PyTorch's conversion to 4-byte integers gives zeroes as well: vLLM's first model runner has the most likely token
+ * converted and copied to the host. Its parameters are the count, nothing, and where to and from.
  */
 #include "simgpu/cuda/drv.h"
 
@@ -47,6 +50,12 @@ static bool is_gather(const char *name)
 {
 	return strstr(name, "_scatter_gather_elementwise_kernel") &&
 	       strstr(name, "_scatter_gather_internal_kernelILb0ENS0_10OpaqueTypeILi8E");
+}
+
+static bool is_conversion(const char *name)
+{
+	return strstr(name, "unrolled_elementwise_kernel") &&
+	       strstr(name, "direct_copy_kernel_cuda") && strstr(name, "EUliE_St5arrayIPcLm2EE");
 }
 
 /* The second of the three device addresses behind the calculator of a gather; 0 = they are not three. */
@@ -111,7 +120,8 @@ static const struct sim_kernel fill_kernel = {
 void drv_fill_init(struct CUfunc_st *f)
 {
 	f->gather = is_gather(f->name);
-	f->fill = f->gather ? 8 : element_of(f->name);
+	f->conversion = is_conversion(f->name);
+	f->fill = f->gather ? 8 : f->conversion ? 4 : element_of(f->name);
 	if (f->fill)
 		f->sim = &fill_kernel;
 }
@@ -132,7 +142,8 @@ bool drv_kernel_param(struct drv_kernel *k, void *const *params)
 		fill->data = gathered_to(params[1]);
 	} else if (!k->f->gather && params && params[0] && params[1] && params[2]) {
 		memcpy(&fill->n, params[0], sizeof(fill->n));
-		memcpy(fill->value, params[1], fill->bytes);
+		if (!k->f->conversion)
+			memcpy(fill->value, params[1], fill->bytes);
 		memcpy(&fill->data, params[2], sizeof(fill->data));
 	}
 	k->param = fill;

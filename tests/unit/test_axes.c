@@ -768,27 +768,29 @@ static void test_iterations_in_pieces(void **state)
 	struct scene s;
 
 	open_scene(&s);
-	for (int n = 0; n < 3;
-	     n++) { /* in pieces; without graphs; in pieces, but as many tokens as requests */
-		unsigned requests = n == 2 ? 4 : 1;
+	/* In pieces; without graphs; in pieces, but as many tokens as requests; or more, but nothing is new. */
+	for (int n = 0; n < 4; n++) {
+		unsigned requests = n >= 2 ? 4 : 1;
 
-		for (int i = 0; n == 0 && i < 3; i++)
+		for (int i = 0; n % 2 == 0 && i < 3; i++)
 			kernel(&s, 1, "_apply_write_kernel", 1);
 		for (int i = 0; i < 2; i++) {
 			if (n != 1)
 				replay(&s, "ab");
-			kernel(&s, 1, KV, n == 2 ? 4 : 16);
+			kernel(&s, 1, KV, n == 2 ? 4 : n == 3 ? 8 : 16);
 		}
 		kernel(&s, 1, "_gumbel_sample_kernel", requests);
 		kernel(&s, 1, "_post_update_kernel", requests);
 	}
 	build(&s);
-	assert_int_equal(s.a->nsteps, 3);
+	assert_int_equal(s.a->nsteps, 4);
 	iteration_is(&s, 0, WT_PHASE_PREFILL, 1, 16, 0);
 	assert_int_equal(s.a->steps[0].batch.grade, 1);
 	assert_int_equal(s.a->steps[1].batch.grade, 2);
 	iteration_is(&s, 2, WT_PHASE_DECODE, 0, 0, 4);
 	assert_int_equal(s.a->steps[2].batch.grade, 2);
+	iteration_is(&s, 3, WT_PHASE_DECODE, 0, 0, 4);
+	assert_int_equal(s.a->steps[3].batch.grade, 1);
 	assert_int_equal(s.a->phases[WT_PHASE_PREFILL].grades_ns[1],
 			 0); /* that it is one is known */
 	close_scene(&s);
@@ -807,13 +809,16 @@ static void test_iterations_in_pieces_copied(void **state)
 		{16, {56, 28, 28, 64, 4}, 16, 1}, /* 7 would be a smaller graph */
 		{256, {1024, 2048, 2048, 8, 3}, 256, 2},
 		{16, {68, 68, 8, 8, 8}, 16, 1}, /* 17 would not fit */
+		{3, {16, 16, 8, 8, 4}, 2, 2}, /* so many agree on that of requests: all generate */
+		{4, {8, 12, 8, 8, 24}, 3, 2}, /* what is copied for each request is no token */
+		{3, {8, 8, 16, 5, 3}, 3, 1},
 	};
 	struct scene s;
 
 	open_scene(&s);
 	layers(&s, 16);
 	kernel(&s, 1, "_gumbel_sample_kernel", 16);
-	for (size_t n = 0; n < 5; n++) {
+	for (size_t n = 0; n < sizeof(run) / sizeof(run[0]); n++) {
 		for (int i = 0; i < 5; i++)
 			launch(&s, 1, "Memcpy HtoD (Pinned -> Device)", 0, run[n].bytes[i]);
 		for (int i = 0; i < 2; i++) {
@@ -824,8 +829,8 @@ static void test_iterations_in_pieces_copied(void **state)
 		copy_out(&s, 1, 8);
 	}
 	build(&s);
-	assert_int_equal(s.a->nsteps, 6);
-	for (size_t n = 0; n < 5; n++) {
+	assert_int_equal(s.a->nsteps, sizeof(run) / sizeof(run[0]) + 1);
+	for (size_t n = 0; n < sizeof(run) / sizeof(run[0]); n++) {
 		assert_int_equal(s.a->steps[n + 1].batch.tokens, run[n].is);
 		assert_int_equal(s.a->steps[n + 1].batch.grade, run[n].grade);
 	}

@@ -31,6 +31,20 @@ bare() {
 		SIMGPU_DEVICES="$devices" "${@:2}"
 }
 
+# same NAME: the answers without and under the agent are the same, and every token of them is the one that simgpu chooses.
+same() {
+	cmp "$tmp/$1.plain.json" "$tmp/$1.answers" || {
+		cut -c 1-1000 "$tmp/$1.plain.json" "$tmp/$1.answers"
+		fail "$1: other answers under the agent"
+	}
+	python3 - "$tmp/$1.answers" <<'P' || fail "$1: tokens that nobody chose"
+import json, sys
+answers = json.load(open(sys.argv[1]))
+other = {n: a for n, a in answers.items() if any(a["tokens"] if isinstance(a, dict) else a[1])}
+assert answers and not other, other
+P
+}
+
 # both NAME SIM ARGS: serve_vllm.py with and without the agent; traces and truth in $tmp/NAME, output in $tmp/NAME.out
 both() {
 	local name=$1 sim=$2 rc=0 plain_rc=0
@@ -43,10 +57,7 @@ both() {
 		tail -n 30 "$tmp/$name.plain" "$tmp/$name.out"
 		fail "$name: exit $plain_rc without the agent, $rc under it"
 	}
-	cmp "$tmp/$name.plain.json" "$tmp/$name.answers" || {
-		cut -c 1-1000 "$tmp/$name.plain.json" "$tmp/$name.answers"
-		fail "$name: other answers under the agent"
-	}
+	same "$name"
 }
 
 # complete NAME [--cut]: nothing is missing, nothing is wrong, and no process is without a trace. An engine that is slow

@@ -3,7 +3,7 @@
 /*
  * PyTorch's fill kernels do what they say: values of each size, from a graph too; zeroes over gigabytes touch no
  * memory; what is no fill, or goes beyond the device's memory, writes nothing. A gather gives zeroes where its output
- * is known.
+ * is known, and so does a conversion to 4-byte integers.
  */
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +21,12 @@
 	"internal_kernelILb0ENS0_10OpaqueTypeILi8EEElEclINS0_12TensorAssignEEEvRNS_14Tensor"       \
 	"IteratorElllRKT_EUliE_EEviT1_"
 
-static char fill8, fill16, fill32, fill64, other, strided, gather;
+#define CONVERSION(of_)                                                                            \
+	"_ZN2at6native27unrolled_elementwise_kernelIZZZNS0_23direct_copy_kernel_cudaERNS_18Tensor" \
+	"IteratorBaseEENKUlvE1_clEvENKUlvE1_clEvEUl" of_ "E_St5arrayIPcLm2EELi4E23TrivialOffset"   \
+	"CalculatorILi1EjESB_NS0_6memory12LoadWithCastILi1EEENSC_13StoreWithCastILi1EEEEEviT_T0_"
+
+static char fill8, fill16, fill32, fill64, other, strided, gather, to_int, to_float;
 
 static void launch(const void *key, int n, const void *value, void *to, cudaStream_t s)
 {
@@ -119,6 +124,25 @@ static void gathers(unsigned char *d, cudaStream_t s)
 	}
 }
 
+static void converts(unsigned char *d, cudaStream_t s)
+{
+	const unsigned char was[4] = {0xa5, 0xa5, 0xa5, 0xa5};
+	const uint32_t zero = 0;
+	const void *const key[] = {&to_float, &to_int};
+	int n = 5;
+	void *data[] = {d, d + 8192}, *params[] = {&n, &n, data};
+	cudaKernel_t k;
+
+	OK(cudaMemset(d, 0xa5, 16384));
+	for (int i = 0; i < 2; i++) {
+		OK(__cudaGetKernel(&k, key[i]));
+		OK(__cudaLaunchKernel(k, (dim3){1, 1, 1}, (dim3){128, 1, 1}, params, 0, s));
+		OK(cudaStreamSynchronize(s));
+		holds(d, 5, 4, i ? (const void *)&zero : was, 0xa5);
+	}
+	holds(d + 8192, 5, 4, was, 0xa5);
+}
+
 static void large(cudaStream_t s)
 {
 	const int64_t zero = 0, one = 1;
@@ -150,6 +174,8 @@ int main(void)
 	sim_kernel_add(&other, NAME_OF("vectorized_elementwise_kernel", "N3c107complexIfEE"));
 	sim_kernel_add(&strided, NAME_OF("unrolled_elementwise_kernel", "l"));
 	sim_kernel_add(&gather, GATHER);
+	sim_kernel_add(&to_int, CONVERSION("i"));
+	sim_kernel_add(&to_float, CONVERSION("f"));
 	__cudaRegisterFatBinaryEnd(sim_kernels_handle);
 	OK(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
 	OK(cudaMalloc((void **)&d, 16384));
@@ -157,6 +183,7 @@ int main(void)
 	replayed(d, s);
 	nothing(d, s);
 	gathers(d, s);
+	converts(d, s);
 	large(s);
 	puts("ok");
 	return 0;
