@@ -31,7 +31,7 @@ bare() {
 		SIMGPU_DEVICES="$devices" "${@:2}"
 }
 
-# same NAME: the answers without and under the agent are the same, and every token of them is the one that simgpu chooses.
+# same NAME: the answers without and under the agent are the same, and each token is the one that simgpu chooses
 same() {
 	cmp "$tmp/$1.plain.json" "$tmp/$1.answers" || {
 		cut -c 1-1000 "$tmp/$1.plain.json" "$tmp/$1.answers"
