@@ -108,6 +108,12 @@ def main():
             os.kill(procs[0], signal.SIGTERM)
         assert soon(lambda: job.poll() is not None, 120), "it does not end"
         took = time.monotonic() - start
+        # An engine may go on for a while without the process that started it.
+        if not soon(lambda: not any(cmdline(p) for p in procs), 60):
+            for p in procs:
+                if cmdline(p).startswith(ENGINE):
+                    os.kill(p, signal.SIGKILL)
+            soon(lambda: not any(cmdline(p) for p in procs), 10)
     finally:
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
