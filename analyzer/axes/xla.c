@@ -81,7 +81,8 @@ static const struct said *said_of(const struct wt_axes *a, uint32_t string)
 		s->module = wt_strings_add(a->texts, at, n);
 	} else if (starts(name, THUNK_TAG)) {
 		s->what = THUNK;
-		at = value(name, "hlo_op=", "#", &n);
+		/* Newer ones have the number of the instruction behind it. */
+		at = value(name, "hlo_op=", ",unique_hlo_op_id=", &n);
 		s->buffer = (uint8_t)starts(at, BUFFER_TAG);
 		s->symbol = n ? wt_xla_symbol(a, at, n) : 0;
 		at = value(name, "#name=", ",hlo_op=", &n);

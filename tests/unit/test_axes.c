@@ -416,7 +416,10 @@ static void program_run(struct scene *s)
 	int64_t from_ns = s->host_ns, at_ns = s->host_ns;
 
 	kernel(s, 1, "gemm_fusion_1", 1);
-	said(s, "Thunk:#name=jit(step)/jvp(layer)/dot_general,hlo_op=gemm_fusion.1#", at_ns);
+	said(s,
+	     "Thunk:#name=jit(step)/jvp(layer)/"
+	     "dot_general,hlo_op=gemm_fusion.1,unique_hlo_op_id=8589934599#",
+	     at_ns);
 	kernel(s, 2, "copy of another thread", 1);
 	at_ns = s->host_ns;
 	replay(s, "abc");
