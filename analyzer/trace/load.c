@@ -434,7 +434,8 @@ static void load_loss(struct wt_trace *t, const Warptap__V1__Packet *p)
 		t->dropped_agent += m->n;
 	if (m->where == WT_PB(LOSS_WHERE, DISK))
 		t->disk_stopped = 1;
-	if (m->where != WT_PB(LOSS_WHERE, POOL_EMPTY))
+	/* Buffers that were being filled when the process was killed: the last of each thread and stream. */
+	if (m->where != WT_PB(LOSS_WHERE, POOL_EMPTY) && m->where != WT_PB(LOSS_WHERE, OPEN_BUFFER))
 		t->lossy = 1;
 }
 

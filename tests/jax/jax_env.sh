@@ -2,9 +2,9 @@
 # Sourced by the scripts of this folder, from the repository root.
 set -eu
 build=${BUILD:-build}
-python=build/jax-venv/bin/python
+python=${JAX_PYTHON:-build/jax-venv/bin/python}
 jobs=tests/jax
-if ! why=$(scripts/setup jax 2>&1); then
+if [ -z "${JAX_PYTHON:-}" ] && ! why=$(scripts/setup jax 2>&1); then
 	echo "$why"
 	echo "skip: JAX cannot be installed here (scripts/setup jax)"
 	exit 77
