@@ -134,7 +134,7 @@ size_t wt_agents_find(int pid, struct wt_agent_ref *ret, size_t room)
 
 	if (own && *own)
 		return find_in(&seen, own, pid, ret, room);
-	/* A job has the environment of a scheduler or of another login, not ours: wherever it may have looked itself. */
+	/* A job has the environment of a scheduler or of another login: wherever it may have looked. */
 	if (run && *run == '/' && snprintf(dir, sizeof(dir), "%s/warptap", run) < (int)sizeof(dir))
 		n = find_in(&seen, dir, pid, ret, room);
 	snprintf(dir, sizeof(dir), "/run/user/%u/warptap", user);

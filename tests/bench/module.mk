@@ -13,7 +13,7 @@ $(O)/tests/bench/%: tests/bench/%.c $(UNIT_LIBS)
 
 # Preloaded before the agent by torch_within.py.
 SWITCH := $(O)/tests/bench/libswitch.so
-$(SWITCH): tests/bench/src/switch.c
+$(SWITCH): tests/bench/src/switch.c $(wildcard agent/hooks_*.def) agent/hook_forms.h
 	@mkdir -p $(@D)
 	$(if $(filter 0,$(V)),@echo "  BENCH $<")
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fvisibility=hidden -shared $(INC) -Iagent $(LDFLAGS) -o $@ $< -lpthread -ldl

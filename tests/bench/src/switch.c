@@ -32,7 +32,7 @@
 #define SHOWN __attribute__((visibility("default")))
 
 enum mode { WITH, WITHOUT, COUNTED };
-enum library { CUDA, NCCL, CUBLAS, CUBLASLT, CUPTI };
+enum library { CUDA, NCCL, CUBLAS, CUBLASLT, CUDNN, CUPTI };
 enum form { HOOK, OUT, BOOK, ANY, GEMM, OWN, TAKES, SEEN };
 
 struct entry {
@@ -85,6 +85,7 @@ __asm__(".pushsection .text\n"
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
 #include WT_HOOKS_CUBLAS
+#include WT_HOOKS_CUDNN
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 
@@ -92,6 +93,7 @@ __asm__(".pushsection .text\n"
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
 #include WT_HOOKS_CUBLAS
+#include WT_HOOKS_CUDNN
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 
@@ -100,6 +102,7 @@ static const struct entry entries[] = {
 #include WT_HOOKS_CUDA
 #include WT_HOOKS_NCCL
 #include WT_HOOKS_CUBLAS
+#include WT_HOOKS_CUDNN
 #include WT_HOOKS_CUPTI
 #undef WT_ROW
 };
@@ -185,11 +188,9 @@ static void set_real(size_t i, void *real)
 /* Bound by the linker and called for the first time: the loaded library of that kind which has it. */
 static void find_real(size_t i)
 {
-	static const char *const prefix[] = {[CUDA] = "libcuda.so",
-					     [NCCL] = "libnccl",
-					     [CUBLAS] = "libcublas",
-					     [CUBLASLT] = "libcublasLt",
-					     [CUPTI] = "libcupti"};
+	static const char *const prefix[] = {
+		[CUDA] = "libcuda.so",	    [NCCL] = "libnccl",	     [CUBLAS] = "libcublas",
+		[CUBLASLT] = "libcublasLt", [CUDNN] = "libcudnn.so", [CUPTI] = "libcupti"};
 	void *p = NULL;
 
 	for (struct link_map *m = _r_debug.r_map; m && !p; m = m->l_next) {
@@ -208,12 +209,13 @@ static void find_real(size_t i)
 	set_real(i, p);
 }
 
-/* A launch that cuBLAS makes is the agent's to see, a product that it makes for another product is not. */
-static int inside_blas(const void *caller)
+/* A launch that these libraries make is the agent's to see, a product that they make for another is not. */
+static int inside_library(const void *caller)
 {
 	Dl_info info;
 
-	return dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "libcublas");
+	return dladdr(caller, &info) && info.dli_fname &&
+	       (strstr(info.dli_fname, "libcublas") || strstr(info.dli_fname, "libcudnn"));
 }
 
 /* Called by a slot that is empty or counts. Returns where to go on. */
@@ -228,7 +230,7 @@ void *switch_seen(void **slot, const void *caller)
 	}
 	if (mode == WITHOUT)
 		return to[i].real;
-	if (mode == COUNTED && (entries[i].form != GEMM || !inside_blas(caller)))
+	if (mode == COUNTED && (entries[i].form != GEMM || !inside_library(caller)))
 		to[i].calls++;
 	return to[i].wrapper;
 }
@@ -362,15 +364,20 @@ void switch_to(int to_mode)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Calls while COUNTED: of matrix products that nobody but the job asked for, or of all the rest. */
+/* What is asked of CUPTI, and said of cuDNN's descriptors, the agent looks at and does not count. */
+static int is_counted(const struct entry *e)
+{
+	return e->form != OWN && e->library != CUPTI && (e->library != CUDNN || e->form == GEMM);
+}
+
+/* Calls while COUNTED: of products and the like that nobody but the job asked for, or of all the rest. */
 uint64_t switch_calls(int products) SHOWN;
 uint64_t switch_calls(int products)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ENTRIES; i++)
-		if (entries[i].form != OWN && entries[i].library != CUPTI &&
-		    (entries[i].form == GEMM) == products)
+		if (is_counted(&entries[i]) && (entries[i].form == GEMM) == products)
 			sum += to[i].calls;
 	return sum;
 }
