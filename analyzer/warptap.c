@@ -10,6 +10,7 @@
 
 #include "cmd/aside.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "import/importer.h"
 
 struct command {
@@ -46,7 +47,7 @@ int wt_cmd_version(int argc, char **argv)
 		return WT_EXIT_OK;
 	}
 	if (argc > 1) {
-		fprintf(stderr, "warptap version: unexpected argument '%s'\n", argv[1]);
+		wt_say_line(stderr, "warptap version: unexpected argument '%s'", argv[1]);
 		return WT_EXIT_USAGE;
 	}
 	puts("warptap " WT_VERSION);
@@ -58,7 +59,7 @@ int wt_cmd_help(int argc, char **argv)
 	const struct command *c = argc > 1 ? find(argv[1]) : NULL;
 
 	if (argc > 1 && !c) {
-		fprintf(stderr, "warptap help: no command '%s'\n", argv[1]);
+		wt_say_line(stderr, "warptap help: no command '%s'", argv[1]);
 		return WT_EXIT_USAGE;
 	}
 	if (c && c->run != wt_cmd_help)
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
 		argv[1] = "version";
 	c = find(argv[1]);
 	if (!c) {
-		fprintf(stderr, "warptap: no command '%s'; 'warptap help' lists them\n", argv[1]);
+		wt_say_line(stderr, "warptap: no command '%s'; 'warptap help' lists them", argv[1]);
 		return WT_EXIT_USAGE;
 	}
 	wt_import_instead = wt_aside;

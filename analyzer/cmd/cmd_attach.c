@@ -14,6 +14,7 @@
 
 #include "cmd/agents.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "proto/wt_err.h"
 
 #define AGENTS_MAX 1024
@@ -45,8 +46,8 @@ struct options {
 
 static int usage(const char *what, const char *word)
 {
-	fprintf(stderr, "warptap attach: %s%s%s\n%s", what, word ? " " : "", word ? word : "",
-		usage_text);
+	wt_say(stderr, "warptap attach: %s%s%s\n%s", what, word ? " " : "", word ? word : "",
+	       usage_text);
 	return WT_EXIT_USAGE;
 }
 
@@ -143,19 +144,19 @@ static int ask(const struct wt_agent_ref *a, const struct wt_ctl_request *r, cha
 	const char *line;
 
 	if (err == -WT_E_NOENT) {
-		fprintf(stderr, "warptap attach: process %d has gone\n", a->pid);
+		wt_say_line(stderr, "warptap attach: process %d has gone", a->pid);
 		return -1;
 	}
 	if (err) {
-		fprintf(stderr, "warptap attach: process %d does not answer: %s\n", a->pid,
-			strerror(errno));
+		wt_say_line(stderr, "warptap attach: process %d does not answer: %s", a->pid,
+			    strerror(errno));
 		return -1;
 	}
 	if (!strncmp(reply, "warptap/1 ok\n", 13))
 		return 0;
 	line = strncmp(reply, "warptap/1 error ", 16) ? reply : reply + 16;
-	fprintf(stderr, "warptap attach: process %d: %.*s\n", a->pid, (int)strcspn(line, "\n"),
-		line);
+	wt_say_line(stderr, "warptap attach: process %d: %.*s", a->pid, (int)strcspn(line, "\n"),
+		    line);
 	return -1;
 }
 
@@ -191,21 +192,21 @@ static void tell(const struct wt_agent_ref *a, uint32_t verb, const char *reply)
 	char level[32], window[32], cupti[32], file[1400];
 
 	if (verb == WT_CTL_STATUS) {
-		fputs(strchr(reply, '\n') + 1, stdout);
+		wt_say(stdout, "%s", strchr(reply, '\n') + 1);
 		return;
 	}
 	wt_agent_value(reply, "level", level, sizeof(level));
 	wt_agent_value(reply, "window", window, sizeof(window));
 	wt_agent_value(reply, "cupti", cupti, sizeof(cupti));
 	wt_agent_value(reply, "file", file, sizeof(file));
-	printf("%d: %s, level %s", a->pid, wt_ctl_verb_name(verb), level);
+	wt_say(stdout, "%d: %s, level %s", a->pid, wt_ctl_verb_name(verb), level);
 	if (!strcmp(window, "open") || !strcmp(window, "waiting"))
-		printf(", window %s", window);
+		wt_say(stdout, ", window %s", window);
 	if (!strcmp(cupti, "yielded") || !strcmp(cupti, "cool"))
-		printf(" (another tool uses CUPTI: device records begin when it has left)");
+		wt_say(stdout, " (another tool uses CUPTI: device records begin when it has left)");
 	else if (!strcmp(cupti, "failed") || (!strcmp(cupti, "absent") && !strcmp(window, "open")))
-		printf(" (no CUPTI: no device records, see the log)");
-	printf(", %s\n", file);
+		wt_say(stdout, " (no CUPTI: no device records, see the log)");
+	wt_say(stdout, ", %s\n", file);
 }
 
 /* Until the window has closed, or the process is gone. */
@@ -248,13 +249,13 @@ int wt_cmd_attach(int argc, char **argv)
 	}
 	n = wt_agents_find(o.pid, agents, AGENTS_MAX);
 	if (!n && o.pid)
-		fprintf(stderr,
-			"warptap attach: no agent answers in process %d: is it another user's, "
-			"without CUDA so far, "
-			"or not started by 'warptap run'?\n",
-			o.pid);
+		wt_say_line(stderr,
+			    "warptap attach: no agent answers in process %d: is it another user's, "
+			    "without CUDA so far, "
+			    "or not started by 'warptap run'?",
+			    o.pid);
 	else if (!n)
-		fprintf(stderr, "warptap attach: no process of this user has an agent\n");
+		wt_say_line(stderr, "warptap attach: no process of this user has an agent");
 	if (!n)
 		return WT_EXIT_FAILED;
 	if (n > 1 && o.span.n && o.span.unit != WT_SPAN_MS)
@@ -275,7 +276,7 @@ int wt_cmd_attach(int argc, char **argv)
 		if (r < 0)
 			failed++;
 		else
-			printf("%d: window closed%s\n", agents[i].pid,
+			wt_say(stdout, "%d: window closed%s\n", agents[i].pid,
 			       r ? ", the process has ended" : "");
 	}
 	return failed ? WT_EXIT_FAILED : WT_EXIT_OK;

@@ -11,6 +11,7 @@
 
 #include "base/source.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "import/job.h"
 #include "trace/convert.h"
 
@@ -33,7 +34,7 @@ struct options {
 
 static int wrong_use(const char *text, const char *what)
 {
-	fprintf(stderr, "warptap convert: %s%s\n", text, what);
+	wt_say_line(stderr, "warptap convert: %s%s", text, what);
 	fputs(usage_text, stderr);
 	return WT_EXIT_USAGE;
 }
@@ -70,8 +71,8 @@ static int parse(int argc, char **argv, struct options *ret)
 
 static void complain(const char *path, const struct wt_diag *diag, int err)
 {
-	fprintf(stderr, "warptap convert: %s: %s\n", path,
-		diag->text[0] ? diag->text : wt_strerror(err));
+	wt_say_line(stderr, "warptap convert: %s: %s", path,
+		    diag->text[0] ? diag->text : wt_strerror(err));
 }
 
 static struct wt_timeline *read_all(const struct options *opt, int *ret_failed)
@@ -145,8 +146,8 @@ static int write_out(const char *output, const struct wt_timeline *tl)
 		unlink(part);
 out:
 	if (err)
-		fprintf(stderr, "warptap convert: %s: cannot write: %s\n", output,
-			err == -WT_E_IO && sys ? strerror(sys) : wt_strerror(err));
+		wt_say_line(stderr, "warptap convert: %s: cannot write: %s", output,
+			    err == -WT_E_IO && sys ? strerror(sys) : wt_strerror(err));
 	free(part);
 	return err ? WT_EXIT_FAILED : WT_EXIT_OK;
 }

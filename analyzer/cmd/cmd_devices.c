@@ -9,6 +9,7 @@
 
 #include "bounds/parts.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "report/json_out.h"
 
 static const char usage_text[] =
@@ -128,16 +129,16 @@ static int parse(int argc, char **argv, struct options *ret)
 		} else if (!strcmp(argv[i], "--memory") && i + 1 < argc) {
 			ret->memory = strtoull(argv[++i], &end, 10);
 			if (*end || end == argv[i]) {
-				fprintf(stderr,
-					"warptap devices: --memory: '%s' is no number of bytes\n",
-					argv[i]);
+				wt_say_line(stderr,
+					    "warptap devices: --memory: '%s' is no number of bytes",
+					    argv[i]);
 				return WT_EXIT_USAGE;
 			}
 		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			fputs(usage_text, stdout);
 			return -1;
 		} else {
-			fprintf(stderr, "warptap devices: unknown option '%s'\n", argv[i]);
+			wt_say_line(stderr, "warptap devices: unknown option '%s'", argv[i]);
 			return WT_EXIT_USAGE;
 		}
 	}
@@ -161,8 +162,9 @@ static int add_named(const struct options *opt, struct wt_strbuf *out, struct wt
 		struct wt_part_match m;
 
 		if (!wt_parts_find(opt->names[i], opt->memory, &m)) {
-			fprintf(stderr, "warptap devices: no device of the table is called '%s'\n",
-				opt->names[i]);
+			wt_say_line(stderr,
+				    "warptap devices: no device of the table is called '%s'",
+				    opt->names[i]);
 			rc = WT_EXIT_FAILED;
 		}
 		if (m.n > 1 && !opt->json)

@@ -25,6 +25,7 @@
 #include "cmd/agents.h"
 #include "cmd/cmd.h"
 #include "cmd/places.h"
+#include "cmd/say.h"
 
 #define PROBE_S	   30
 #define AGENTS_MAX 256
@@ -450,8 +451,8 @@ static int parse(int argc, char **argv, int *sim, const char **dir)
 		} else if (!strcmp(argv[i], "-o") && i + 1 < argc) {
 			*dir = argv[++i];
 		} else {
-			fprintf(stderr, "warptap doctor: unknown option %s\n%s", argv[i],
-				usage_text);
+			wt_say(stderr, "warptap doctor: unknown option %s\n%s", argv[i],
+			       usage_text);
 			return -2;
 		}
 	}
@@ -474,8 +475,8 @@ int wt_cmd_doctor(int argc, char **argv)
 	if (wt_place_find(agent, "libwarptap.so"))
 		agent[0] = 0;
 	if (sim && wt_place_find(lib, "simgpu/lib")) {
-		fprintf(stderr,
-			"warptap doctor: --sim: the simulated libraries are not installed\n");
+		wt_say_line(stderr,
+			    "warptap doctor: --sim: the simulated libraries are not installed");
 		return WT_EXIT_FAILED;
 	}
 	puts("warptap doctor");

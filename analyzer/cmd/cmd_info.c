@@ -13,6 +13,7 @@
 #include "cmd/aside.h"
 #include "cmd/cmd.h"
 #include "cmd/info_packet.h"
+#include "cmd/say.h"
 #include "import/importer.h"
 #include "proto/frame.h"
 #include "trace/convert.h"
@@ -68,7 +69,7 @@ static void take_packet(struct content *c, const uint8_t *bytes, size_t n, uint6
 	if (!p) {
 		c->bad++;
 		if (print)
-			printf("@%" PRIu64 " not a Packet (%zu bytes)\n", offset, n);
+			wt_say(stdout, "@%" PRIu64 " not a Packet (%zu bytes)\n", offset, n);
 		return;
 	}
 	if (p->seq > c->seq_last) {
@@ -82,11 +83,11 @@ static void take_packet(struct content *c, const uint8_t *bytes, size_t n, uint6
 	t->rows += body ? wt_info_rows(body) : 0;
 	t->bytes += n;
 	if (print) {
-		printf("@%" PRIu64 " #%" PRIu64 " %s", offset, p->seq, name);
+		wt_say(stdout, "@%" PRIu64 " #%" PRIu64 " %s", offset, p->seq, name);
 		if (body)
 			wt_info_print(stdout, body, WIDTH);
 		else
-			printf("\n");
+			wt_say(stdout, "\n");
 	}
 	if (p->body_case == WARPTAP__V1__PACKET__BODY_HEADER) {
 		c->segments++;
@@ -136,34 +137,36 @@ static void print_header(const struct content *c)
 	const ProtobufCEnumValue *how;
 
 	if (!h) {
-		printf("  job        not known: no header packet\n");
+		wt_say(stdout, "  job        not known: no header packet\n");
 		return;
 	}
 	for (size_t i = 0; i < h->n_settings; i++) {
 		if (strcmp(h->settings[i]->key, WT_CONVERTED_FROM))
 			continue;
-		printf("  converted  from %s, format 1.%u; %s\n", h->settings[i]->value, h->minor,
-		       c->end ? "whole" : "its end is missing");
+		wt_say(stdout, "  converted  from %s, format 1.%u; %s\n", h->settings[i]->value,
+		       h->minor, c->end ? "whole" : "its end is missing");
 		return;
 	}
-	printf("  job        %s, pid %" PRIu64 " on %s", h->program[0] ? h->program : "(no name)",
-	       h->pid, h->host[0] ? h->host : "(no name)");
+	wt_say(stdout, "  job        %s, pid %" PRIu64 " on %s",
+	       h->program[0] ? h->program : "(no name)", h->pid,
+	       h->host[0] ? h->host : "(no name)");
 	if (h->rank >= 0)
-		printf(", rank %d of %d", h->rank, h->world);
-	printf("\n  recorder   warptap %s, format 1.%u\n", h->agent_version, h->minor);
+		wt_say(stdout, ", rank %d of %d", h->rank, h->world);
+	wt_say(stdout, "\n  recorder   warptap %s, format 1.%u\n", h->agent_version, h->minor);
 	for (size_t i = 0; i < h->n_devices; i++)
-		printf("  device %-3u %s, %u SMs, compute capability %u.%u\n", h->devices[i]->id,
-		       h->devices[i]->name, h->devices[i]->sm_count, h->devices[i]->cc / 10,
-		       h->devices[i]->cc % 10);
+		wt_say(stdout, "  device %-3u %s, %u SMs, compute capability %u.%u\n",
+		       h->devices[i]->id, h->devices[i]->name, h->devices[i]->sm_count,
+		       h->devices[i]->cc / 10, h->devices[i]->cc % 10);
 	if (!c->end) {
-		printf("  ended      no: the job was killed, replaced by exec, or still runs\n");
+		wt_say(stdout,
+		       "  ended      no: the job was killed, replaced by exec, or still runs\n");
 		return;
 	}
 	how = protobuf_c_enum_descriptor_get_value(&warptap__v1__end_how__descriptor,
 						   (int)c->end->end->how);
-	printf("  ended      %s\n", how && !strncmp(how->name, prefix, strlen(prefix))
-					    ? how->name + strlen(prefix)
-					    : "?");
+	wt_say(stdout, "  ended      %s\n",
+	       how && !strncmp(how->name, prefix, strlen(prefix)) ? how->name + strlen(prefix)
+								  : "?");
 }
 
 static void print_content(const struct content *c)
@@ -173,18 +176,21 @@ static void print_content(const struct content *c)
 			  c->type[WARPTAP__V1__PACKET__BODY_GRAPH_RUNS].rows;
 
 	print_header(c);
-	printf("  size       %" PRId64 " bytes, %" PRIu64 " raw, %" PRIu64 " frames, %" PRIu64
+	wt_say(stdout,
+	       "  size       %" PRId64 " bytes, %" PRIu64 " raw, %" PRIu64 " frames, %" PRIu64
 	       " segments, %" PRIu64 " packets\n",
 	       c->size, c->raw_bytes, c->frames, c->segments, c->packets);
 	if (device)
-		printf("  bytes per device record, all in: %.2f\n",
+		wt_say(stdout, "  bytes per device record, all in: %.2f\n",
 		       (double)c->size / (double)device);
-	printf("\n  %-12s %10s %12s %12s %7s\n", "packets", "count", "rows", "raw bytes", "share");
+	wt_say(stdout, "\n  %-12s %10s %12s %12s %7s\n", "packets", "count", "rows", "raw bytes",
+	       "share");
 	for (size_t i = 0; i < TYPES; i++) {
 		const struct type_sum *t = &c->type[i];
 
 		if (t->packets)
-			printf("  %-12s %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %6.1f%%\n",
+			wt_say(stdout,
+			       "  %-12s %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %6.1f%%\n",
 			       t->name, t->packets, t->rows, t->bytes,
 			       100.0 * (double)t->bytes / (double)c->raw_bytes);
 	}
@@ -195,12 +201,14 @@ static void print_damage(const struct content *c)
 	const struct wt_frame_damage *d = &c->damage;
 
 	if (d->first_offset >= 0)
-		printf("\n  damage     at byte %" PRId64 ": %s\n", d->first_offset, d->first_text);
+		wt_say(stdout, "\n  damage     at byte %" PRId64 ": %s\n", d->first_offset,
+		       d->first_text);
 	if (d->frames_lost || d->bytes_skipped)
-		printf("  lost       %" PRIu64 " frames, %" PRIu64 " bytes stepped over\n",
+		wt_say(stdout, "  lost       %" PRIu64 " frames, %" PRIu64 " bytes stepped over\n",
 		       d->frames_lost, d->bytes_skipped);
 	if (c->seq_lost || c->bad)
-		printf("  lost       %" PRIu64 " packets missing by number, %" PRIu64
+		wt_say(stdout,
+		       "  lost       %" PRIu64 " packets missing by number, %" PRIu64
 		       " malformed\n",
 		       c->seq_lost, c->bad);
 }
@@ -225,12 +233,13 @@ static void print_ops(const struct wt_timeline *tl)
 	}
 	if (!tl->nops)
 		return;
-	printf("  operations %zu kernels, %zu copies, %zu memsets, %zu graph runs; %zu in graphs, "
+	wt_say(stdout,
+	       "  operations %zu kernels, %zu copies, %zu memsets, %zu graph runs; %zu in graphs, "
 	       "%zu without "
 	       "a launch record, %zu without times\n",
 	       n[0], n[1], n[2], n[3], graph, unlaunched, untimed);
 	if (first < last)
-		printf("  device time %" PRId64 " to %" PRId64 " ns, %.3f s\n", first, last,
+		wt_say(stdout, "  device time %" PRId64 " to %" PRId64 " ns, %.3f s\n", first, last,
 		       (double)(last - first) / 1e9);
 }
 
@@ -241,27 +250,31 @@ static void print_processes(const struct wt_timeline *tl)
 
 		if (p->rank < 0 && p->pid < 0)
 			continue;
-		printf("  process    pid %" PRId64, p->pid);
-		if (p->name)
-			printf(" %s", wt_timeline_string(tl, p->name));
+		wt_say(stdout, "  process    pid %" PRId64, p->pid);
+		if (p->name) {
+			wt_say(stdout, " ");
+			wt_say_name(stdout, wt_timeline_string(tl, p->name));
+		}
 		if (p->rank >= 0 && p->world)
-			printf(", rank %d of %d", p->rank, p->world);
+			wt_say(stdout, ", rank %d of %d", p->rank, p->world);
 		else if (p->rank >= 0)
-			printf(", rank %d", p->rank);
-		if (p->host)
-			printf(", on %s", wt_timeline_string(tl, p->host));
-		printf("\n");
+			wt_say(stdout, ", rank %d", p->rank);
+		if (p->host) {
+			wt_say(stdout, ", on ");
+			wt_say_name(stdout, wt_timeline_string(tl, p->host));
+		}
+		wt_say(stdout, "\n");
 	}
 	for (size_t i = 0; i < tl->ndevices; i++) {
 		const struct wt_device *d = &tl->devices[i];
 
-		printf("  device     %" PRId64 " %s", d->ordinal,
-		       d->name ? wt_timeline_string(tl, d->name) : "(no name)");
+		wt_say(stdout, "  device     %" PRId64 " ", d->ordinal);
+		wt_say_name(stdout, d->name ? wt_timeline_string(tl, d->name) : "(no name)");
 		if (d->sm_count)
-			printf(", %u SMs", d->sm_count);
+			wt_say(stdout, ", %u SMs", d->sm_count);
 		if (d->memory_bytes)
-			printf(", %.0f GiB", (double)d->memory_bytes / (1 << 30));
-		printf("\n");
+			wt_say(stdout, ", %.0f GiB", (double)d->memory_bytes / (1 << 30));
+		wt_say(stdout, "\n");
 	}
 }
 
@@ -271,7 +284,8 @@ static void print_timeline(const struct wt_timeline *tl)
 
 	for (size_t i = 0; i < tl->nranges; i++)
 		steps += tl->ranges[i].kind == WT_RANGE_STEP;
-	printf("\n  timeline   %zu devices, %zu streams, %zu device operations, %zu host calls, "
+	wt_say(stdout,
+	       "\n  timeline   %zu devices, %zu streams, %zu device operations, %zu host calls, "
 	       "%zu collectives, %zu ranges (%zu steps)\n",
 	       tl->ndevices, tl->nstreams, tl->nops, tl->ncalls, tl->ncollectives, tl->nranges,
 	       steps);
@@ -279,10 +293,11 @@ static void print_timeline(const struct wt_timeline *tl)
 	print_ops(tl);
 	for (size_t i = 0; i < tl->ninputs; i++)
 		if (tl->inputs[i].repairs || tl->inputs[i].lost_events)
-			printf("  faults     %" PRIu64 " repaired, %" PRIu64 " events lost\n",
+			wt_say(stdout,
+			       "  faults     %" PRIu64 " repaired, %" PRIu64 " events lost\n",
 			       tl->inputs[i].repairs, tl->inputs[i].lost_events);
 	for (size_t i = 0; i < tl->nnotes; i++)
-		printf("  note       %s\n", wt_timeline_string(tl, tl->notes[i]));
+		wt_say_line(stdout, "  note       %s", wt_timeline_string(tl, tl->notes[i]));
 }
 
 /* 0, or the exit code that says what went wrong. */
@@ -297,18 +312,18 @@ static int print_any(const char *path, int skip_timeline)
 	if (rc && !damaged) {
 		wt_builder_free(b);
 		fflush(stdout);
-		fprintf(stderr, "warptap info: %s: %s\n", path,
-			diag.text[0] ? diag.text : wt_strerror(rc));
+		wt_say_line(stderr, "warptap info: %s: %s", path,
+			    diag.text[0] ? diag.text : wt_strerror(rc));
 		return WT_EXIT_FAILED;
 	}
 	if (wt_builder_finish(b, &tl, &diag)) {
-		fprintf(stderr, "warptap info: %s: %s\n", path, diag.text);
+		wt_say_line(stderr, "warptap info: %s: %s", path, diag.text);
 		return WT_EXIT_FAILED;
 	}
 	if (!skip_timeline)
 		print_timeline(tl);
 	if (damaged && !skip_timeline)
-		printf("  damaged    %s\n", diag.text);
+		wt_say_line(stdout, "  damaged    %s", diag.text);
 	wt_timeline_free(tl);
 	return damaged ? WT_EXIT_DAMAGED : WT_EXIT_OK;
 }
@@ -337,18 +352,18 @@ static int info(const char *path, int packets)
 
 	if (!importer || strcmp(importer->name, "warptap")) {
 		if (importer)
-			printf("%s: %s\n", path, importer->human);
+			wt_say_line(stdout, "%s: %s", path, importer->human);
 		/* without an importer the import says what is wrong */
 		return print_any(path, 0);
 	}
 	c = calloc(1, sizeof(*c));
 	if (!c || read_packets(path, c, packets, &diag)) {
-		fprintf(stderr, "warptap info: %s: %s\n", path, c ? diag.text : "out of memory");
+		wt_say_line(stderr, "warptap info: %s: %s", path, c ? diag.text : "out of memory");
 		free(c);
 		return WT_EXIT_FAILED;
 	}
 	if (!packets) {
-		printf("%s: %s\n", path, importer->human);
+		wt_say_line(stdout, "%s: %s", path, importer->human);
 		print_content(c);
 		print_damage(c);
 	}
@@ -378,7 +393,7 @@ int wt_cmd_info(int argc, char **argv)
 			} else if (!only_paths && !strcmp(a, "--any-ratio")) {
 				wt_source_any_ratio();
 			} else if (!only_paths && a[0] == '-' && a[1]) {
-				fprintf(stderr, "warptap info: unknown option '%s'\n", a);
+				wt_say_line(stderr, "warptap info: unknown option '%s'", a);
 				return WT_EXIT_USAGE;
 			} else if (pass == 0) {
 				files++;

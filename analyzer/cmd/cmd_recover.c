@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "recover/recover.h"
 
 static const char usage_text[] =
@@ -41,24 +42,26 @@ static int ends_with(const char *s, const char *tail)
 
 static int complain(const char *path, const char *text)
 {
-	fprintf(stderr, "warptap recover: %s: %s\n", path, text);
+	wt_say_line(stderr, "warptap recover: %s: %s", path, text);
 	return WT_EXIT_FAILED;
 }
 
 static void say(const char *trace, const struct wt_recovered *g)
 {
-	printf("%s: %" PRIu64 " calls and %" PRIu64 " device records added\n", trace, g->rows,
-	       g->records);
+	wt_say(stdout, "%s: %" PRIu64 " calls and %" PRIu64 " device records added\n", trace,
+	       g->rows, g->records);
 	if (g->open_buffers)
-		printf("  %" PRIu64 " buffer%s that CUPTI was still filling could not be read\n",
+		wt_say(stdout,
+		       "  %" PRIu64 " buffer%s that CUPTI was still filling could not be read\n",
 		       g->open_buffers, g->open_buffers == 1 ? "" : "s");
 	if (g->unread_bytes)
-		printf("  %" PRIu64 " bytes of device records are of a kind never read before\n",
+		wt_say(stdout,
+		       "  %" PRIu64 " bytes of device records are of a kind never read before\n",
 		       g->unread_bytes);
 	if (g->unnamed)
-		printf("  %" PRIu64 " kernels ran whose names are not known\n", g->unnamed);
+		wt_say(stdout, "  %" PRIu64 " kernels ran whose names are not known\n", g->unnamed);
 	if (g->lost_rows)
-		printf("  %" PRIu64 " calls found no room on disk while the job ran\n",
+		wt_say(stdout, "  %" PRIu64 " calls found no room on disk while the job ran\n",
 		       g->lost_rows);
 }
 
@@ -107,7 +110,7 @@ static int recover(const char *ring, const struct options *opt)
 	if (!opt->keep && unlink(ring))
 		return complain(ring, strerror(errno));
 	if (!opt->quiet && got.already)
-		printf("%s: whole already\n", trace);
+		wt_say(stdout, "%s: whole already\n", trace);
 	else if (!opt->quiet)
 		say(trace, &got);
 	return WT_EXIT_OK;
@@ -159,7 +162,7 @@ static int recover_path(const char *path, const struct options *opt, int *ret_n)
 
 static int wrong_use(const char *text, const char *what)
 {
-	fprintf(stderr, "warptap recover: %s%s\n", text, what);
+	wt_say_line(stderr, "warptap recover: %s%s", text, what);
 	fputs(usage_text, stderr);
 	return WT_EXIT_USAGE;
 }
@@ -200,6 +203,6 @@ int wt_cmd_recover(int argc, char **argv)
 		good |= rc != WT_EXIT_FAILED;
 	}
 	if (!boxes && !failed && !opt.quiet)
-		printf("no black boxes: nothing to recover\n");
+		wt_say(stdout, "no black boxes: nothing to recover\n");
 	return !failed ? WT_EXIT_OK : good ? WT_EXIT_DAMAGED : WT_EXIT_FAILED;
 }

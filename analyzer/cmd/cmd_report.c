@@ -16,6 +16,7 @@
 #include "bounds/model.h"
 #include "cmd/cmd.h"
 #include "cmd/hlo_profile.h"
+#include "cmd/say.h"
 #include "import/job.h"
 #include "report/report.h"
 
@@ -84,9 +85,9 @@ static int parse(int argc, char **argv, struct options *ret)
 			ret->as_hta = 1;
 			i++;
 		} else if (!strcmp(a, "--as")) {
-			fprintf(stderr, "warptap report: --as: %s%s; known: hta\n",
-				i + 1 < argc ? "unknown view " : "a view must follow",
-				i + 1 < argc ? argv[i + 1] : "");
+			wt_say_line(stderr, "warptap report: --as: %s%s; known: hta",
+				    i + 1 < argc ? "unknown view " : "a view must follow",
+				    i + 1 < argc ? argv[i + 1] : "");
 			return WT_EXIT_USAGE;
 		} else if (!strcmp(a, "--step")) {
 			char *end = NULL;
@@ -105,8 +106,8 @@ static int parse(int argc, char **argv, struct options *ret)
 			fputs(usage_text, stdout);
 			return -1;
 		} else {
-			fprintf(stderr, "warptap report: %s '%s'\n",
-				takes_value(a) ? "a value must follow" : "unknown option", a);
+			wt_say_line(stderr, "warptap report: %s '%s'",
+				    takes_value(a) ? "a value must follow" : "unknown option", a);
 			return WT_EXIT_USAGE;
 		}
 	}
@@ -120,8 +121,8 @@ static int parse(int argc, char **argv, struct options *ret)
 
 static void complain(const char *path, const struct wt_diag *diag, int err)
 {
-	fprintf(stderr, "warptap report: %s: %s\n", path,
-		diag->text[0] ? diag->text : wt_strerror(err));
+	wt_say_line(stderr, "warptap report: %s: %s", path,
+		    diag->text[0] ? diag->text : wt_strerror(err));
 }
 
 /* Says what is wrong with a file; 1 if something is. */
@@ -179,15 +180,15 @@ static int write_out(const struct options *opt, const struct wt_strbuf *text)
 	int bad;
 
 	if (!out) {
-		fprintf(stderr, "warptap report: %s: cannot write: %s\n", opt->output,
-			strerror(errno));
+		wt_say_line(stderr, "warptap report: %s: cannot write: %s", opt->output,
+			    strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	fwrite(wt_strbuf_text(text), 1, text->n, out);
 	bad = fflush(out) || ferror(out);
 	if (bad)
-		fprintf(stderr, "warptap report: %s: cannot write: %s\n",
-			opt->output ? opt->output : "standard output", strerror(errno));
+		wt_say_line(stderr, "warptap report: %s: cannot write: %s",
+			    opt->output ? opt->output : "standard output", strerror(errno));
 	if (opt->output)
 		fclose(out);
 	return bad ? WT_EXIT_FAILED : WT_EXIT_OK;
@@ -217,8 +218,8 @@ static int narrow(const struct options *opt, struct wt_ledger *ledger)
 		err = wt_ledger_window(ledger, d, s ? s->start_ns : 0, s ? s->end_ns : 0);
 	}
 	if (!err && !found)
-		fprintf(stderr, "warptap report: no step %lld in %s: %zu steps are known\n",
-			(long long)opt->step, opt->paths[0], axes->nsteps);
+		wt_say_line(stderr, "warptap report: no step %lld in %s: %zu steps are known",
+			    (long long)opt->step, opt->paths[0], axes->nsteps);
 	wt_axes_free(axes);
 	return err ? err : !found;
 }
@@ -236,7 +237,7 @@ static char *read_text(const char *path, size_t *ret_n)
 	char *text = in ? malloc(MOST_TEXT + 1) : NULL;
 
 	if (!text)
-		fprintf(stderr, "warptap report: %s: cannot read: %s\n", path, strerror(errno));
+		wt_say_line(stderr, "warptap report: %s: cannot read: %s", path, strerror(errno));
 	else
 		*ret_n = fread(text, 1, MOST_TEXT + 1, in);
 	if (in)
@@ -257,8 +258,8 @@ static int ask_model(const char *what, struct wt_model *ret)
 	err = wt_model_parse(ret, text, n, &diag);
 	free(text);
 	if (err)
-		fprintf(stderr, "warptap report: --model%s%s: %s\n", is_file ? " " : "",
-			is_file ? what : "", diag.text);
+		wt_say_line(stderr, "warptap report: --model%s%s: %s", is_file ? " " : "",
+			    is_file ? what : "", diag.text);
 	return err ? WT_EXIT_USAGE : WT_EXIT_OK;
 }
 

@@ -28,6 +28,7 @@
 #include "cmd/cmd.h"
 #include "cmd/run_sim.h"
 #include "cmd/places.h"
+#include "cmd/say.h"
 
 #define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
 #define EXIT_NOT_FOUND	127
@@ -101,8 +102,8 @@ static const char **value_of(struct options *o, const char *name)
 
 static int wrong_use(const char *what, const char *which)
 {
-	fprintf(stderr, "warptap run: %s%s%s\n%s", what, which ? " " : "", which ? which : "",
-		usage_text);
+	wt_say(stderr, "warptap run: %s%s%s\n%s", what, which ? " " : "", which ? which : "",
+	       usage_text);
 	return WT_EXIT_USAGE;
 }
 
@@ -146,8 +147,8 @@ static int check_settings(const struct options *opt)
 		if (!v || (*v && !wt_config_set(settings[i].variable, v) &&
 			   (i != SET_RANKS || wt_rank_is_in(v, 0) >= 0)))
 			continue;
-		fprintf(stderr, "warptap run: %s %s: expected %s\n", settings[i].option, v,
-			settings[i].expected);
+		wt_say_line(stderr, "warptap run: %s %s: expected %s", settings[i].option, v,
+			    settings[i].expected);
 		return WT_EXIT_USAGE;
 	}
 	if ((opt->setting[SET_EVERY] && !opt->setting[SET_FOR] && !getenv("WARPTAP_WINDOW_FOR")) ||
@@ -183,15 +184,15 @@ static int make_dir(struct run *run, const char *wanted)
 	free(path);
 	run->made_dir = !mkdir(wanted, 0777);
 	if (!run->made_dir && errno != EEXIST) {
-		fprintf(stderr, "warptap run: cannot make %s: %s\n", wanted, strerror(errno));
+		wt_say_line(stderr, "warptap run: cannot make %s: %s", wanted, strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	if (!run->made_dir && (stat(wanted, &st) || !S_ISDIR(st.st_mode))) {
-		fprintf(stderr, "warptap run: %s is there and is not a folder\n", wanted);
+		wt_say_line(stderr, "warptap run: %s is there and is not a folder", wanted);
 		return WT_EXIT_FAILED;
 	}
 	if (!realpath(wanted, run->dir) || access(run->dir, W_OK | X_OK)) {
-		fprintf(stderr, "warptap run: cannot write to %s: %s\n", wanted, strerror(errno));
+		wt_say_line(stderr, "warptap run: cannot write to %s: %s", wanted, strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	return 0;
@@ -200,20 +201,23 @@ static int make_dir(struct run *run, const char *wanted)
 static int find_parts(struct run *run, const struct options *opt)
 {
 	if (wt_place_find(run->agent, "libwarptap.so")) {
-		fprintf(stderr, "warptap run: libwarptap.so is neither beside this program nor in "
-				"../lib/warptap: "
-				"build or install it\n");
+		wt_say_line(stderr,
+			    "warptap run: libwarptap.so is neither beside this program nor in "
+			    "../lib/warptap: "
+			    "build or install it");
 		return WT_EXIT_FAILED;
 	}
 	if (strpbrk(run->agent, ": ")) { /* what separates the entries of LD_PRELOAD */
-		fprintf(stderr, "warptap run: %s: the loader takes no path with a space or colon\n",
-			run->agent);
+		wt_say_line(stderr,
+			    "warptap run: %s: the loader takes no path with a space or colon",
+			    run->agent);
 		return WT_EXIT_FAILED;
 	}
 	if (opt->sim && wt_place_find(run->sim_lib, "simgpu/lib")) {
-		fprintf(stderr, "warptap run: --sim: the simulated libraries are neither beside "
-				"this program nor in "
-				"../lib/warptap/simgpu\n");
+		wt_say_line(stderr,
+			    "warptap run: --sim: the simulated libraries are neither beside "
+			    "this program nor in "
+			    "../lib/warptap/simgpu");
 		return WT_EXIT_FAILED;
 	}
 	return 0;
@@ -272,18 +276,18 @@ static int set_environment(const struct run *run, const struct options *opt)
 	}
 	for (size_t i = 0; i < SETTINGS; i++) {
 		if (opt->setting[i] && setenv(settings[i].variable, opt->setting[i], 1)) {
-			fprintf(stderr, "warptap run: %s\n", strerror(errno));
+			wt_say_line(stderr, "warptap run: %s", strerror(errno));
 			return WT_EXIT_FAILED;
 		}
 	}
 	if (opt->redact && (setenv("WARPTAP_REDACT", "1", 1) || set_redact_key())) {
-		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		wt_say_line(stderr, "warptap run: %s", strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	/* NVTX takes one tool; whoever is named already keeps it. */
 	if (setenv("NVTX_INJECTION64_PATH", run->agent, 0) || setenv("WARPTAP_DIR", run->dir, 1) ||
 	    set_profiler() || preload(run->agent)) {
-		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		wt_say_line(stderr, "warptap run: %s", strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	return 0;
@@ -344,7 +348,7 @@ static int execute(char **command, const struct run *run, const struct options *
 	pid_t pid;
 
 	if (pipe2(tell, O_CLOEXEC)) {
-		fprintf(stderr, "warptap run: %s\n", strerror(errno));
+		wt_say_line(stderr, "warptap run: %s", strerror(errno));
 		return WT_EXIT_FAILED;
 	}
 	/* No signal may come between the fork and the handlers that know whom to pass it to. */
@@ -377,7 +381,7 @@ static int execute(char **command, const struct run *run, const struct options *
 	while (pid > 0 && waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
 		;
 	if (why > 0) {
-		fprintf(stderr, "warptap run: cannot run %s: %s\n", command[0], strerror(why));
+		wt_say_line(stderr, "warptap run: cannot run %s: %s", command[0], strerror(why));
 		return why == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 	}
 	return -why;
@@ -447,25 +451,26 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 		return;
 	}
 	if (!f.traces && !f.logs) {
-		fprintf(stderr, "warptap: no process used CUDA: nothing was recorded\n");
+		wt_say_line(stderr, "warptap: no process used CUDA: nothing was recorded");
 		return;
 	}
 	if (!f.traces) {
-		fprintf(stderr, "warptap: nothing was recorded: see %s/*.log\n", shown);
+		wt_say_line(stderr, "warptap: nothing was recorded: see %s/*.log", shown);
 		return;
 	}
-	fprintf(stderr, "warptap: %d trace%s in %s\n", f.traces, f.traces > 1 ? "s" : "", shown);
+	wt_say_line(stderr, "warptap: %d trace%s in %s", f.traces, f.traces > 1 ? "s" : "", shown);
 	if (f.cut)
-		fprintf(stderr,
+		wt_say_line(
+			stderr,
 			"warptap: %d trace%s not closed (killed, still running, or too little time "
-			"at exit: WARPTAP_EXIT_MS); what is in there can be reported\n",
+			"at exit: WARPTAP_EXIT_MS); what is in there can be reported",
 			f.cut, f.cut > 1 ? "s" : "");
 	if (f.earlier)
-		fprintf(stderr,
-			"warptap: %s also holds %d trace%s of an earlier run: a report of the "
-			"folder takes them as one job\n",
-			shown, f.earlier, f.earlier > 1 ? "s" : "");
-	fprintf(stderr, "warptap: to see it: warptap report %s\n", shown);
+		wt_say_line(stderr,
+			    "warptap: %s also holds %d trace%s of an earlier run: a report of the "
+			    "folder takes them as one job",
+			    shown, f.earlier, f.earlier > 1 ? "s" : "");
+	wt_say_line(stderr, "warptap: to see it: warptap report %s", shown);
 }
 
 /* Ends as the command ended: a shell sees the same signal, not a code that means it. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/visible.h"
 
 #define AT(m_, offset_, type_) (*(const type_ *)((const char *)(m_) + (offset_)))
 
@@ -160,7 +161,9 @@ static void print_column(FILE *out, const ProtobufCMessage *m, const ProtobufCFi
 			break;
 		}
 	}
-	fprintf(out, "%.*s\n", (int)line.n, wt_strbuf_text(&line));
+	wt_strbuf_addc(&line, '\n');
+	wt_visible_output(&line, /* colour= */ 0);
+	fwrite(wt_strbuf_text(&line), 1, line.n, out);
 	wt_strbuf_release(&line);
 }
 
@@ -183,7 +186,9 @@ void wt_info_print(FILE *out, const ProtobufCMessage *m, size_t width)
 		wt_strbuf_addf(&line, " %s=", f->name);
 		add_value(&line, f, (const char *)m + f->offset, 0);
 	}
-	fprintf(out, "%s\n", wt_strbuf_text(&line));
+	wt_strbuf_addc(&line, '\n');
+	wt_visible_output(&line, /* colour= */ 0);
+	fwrite(wt_strbuf_text(&line), 1, line.n, out);
 	wt_strbuf_release(&line);
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 
 #define XLA_FLAGS_MOST 65536 /* bytes of a file */
 
@@ -233,10 +234,10 @@ void wt_run_sim_hint(void)
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status))
-		fprintf(stderr,
-			"warptap: JAX saw no GPU: it looks for /dev/nvidiactl, and a /dev of "
-			"its own takes root's rights: 'unshare -rm warptap run ...', or, "
-			"as root, 'touch /dev/nvidiactl'\n");
+		wt_say_line(stderr,
+			    "warptap: JAX saw no GPU: it looks for /dev/nvidiactl, and a /dev of "
+			    "its own takes root's rights: 'unshare -rm warptap run ...', or, "
+			    "as root, 'touch /dev/nvidiactl'");
 }
 
 /* ---- the option ---- */
@@ -250,8 +251,8 @@ static int sim_option(const char *lib, char *word)
 
 	if (!strncmp(word, "scenario=", 9)) {
 		if (!realpath(word + 9, full) || access(full, R_OK)) {
-			fprintf(stderr, "warptap run: scenario %s: %s\n", word + 9,
-				strerror(errno));
+			wt_say_line(stderr, "warptap run: scenario %s: %s", word + 9,
+				    strerror(errno));
 			return WT_EXIT_FAILED;
 		}
 		return setenv("SIMGPU_SCENARIO", full, 1) ? WT_EXIT_FAILED : 0;
@@ -262,12 +263,13 @@ static int sim_option(const char *lib, char *word)
 
 		if (n >= 1 && n <= 64 && !*end)
 			return setenv("SIMGPU_DEVICES", word + 8, 1) ? WT_EXIT_FAILED : 0;
-		fprintf(stderr, "warptap run: --sim: devices=%s: expected a number from 1 to 64\n",
-			word + 8);
+		wt_say_line(stderr,
+			    "warptap run: --sim: devices=%s: expected a number from 1 to 64",
+			    word + 8);
 		return WT_EXIT_USAGE;
 	}
-	fprintf(stderr, "warptap run: --sim: %s: expected scenario=FILE, devices=N or preload\n",
-		word);
+	wt_say_line(stderr, "warptap run: --sim: %s: expected scenario=FILE, devices=N or preload",
+		    word);
 	return WT_EXIT_USAGE;
 }
 
@@ -282,7 +284,7 @@ int wt_run_sim(const char *spec, const char *lib, const char *truth_dir)
 		if (!isalnum((unsigned char)*p))
 			r = WT_EXIT_USAGE;
 	if (!*word || r) {
-		fprintf(stderr, "warptap run: --sim %s: expected a device, such as h100\n", spec);
+		wt_say_line(stderr, "warptap run: --sim %s: expected a device, such as h100", spec);
 		r = WT_EXIT_USAGE;
 	}
 	if (!r && (setenv("SIMGPU_DEVICE", word, 1) || setenv("SIMGPU_TRUTH", truth_dir, 1) ||

@@ -8,6 +8,7 @@
 
 #include "base/demangle.h"
 #include "base/utf8.h"
+#include "base/visible.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
@@ -133,22 +134,6 @@ void wt_jout_count(struct wt_jout *j, const char *key, int64_t v)
 		wt_jout_int(j, key, v);
 }
 
-/* One character of a name as it may be seen; returns the bytes it took. */
-static unsigned shown(struct wt_strbuf *out, const unsigned char *s)
-{
-	unsigned n = wt_utf8_length(s);
-
-	if (n == 1 && (*s < 0x20 || *s == 0x7f))
-		wt_strbuf_addc(out, ' ');
-	else if (n == 2 && s[0] == 0xc2 && s[1] < 0xa0) /* C1 controls */
-		wt_strbuf_addc(out, ' ');
-	else if (n)
-		wt_strbuf_add(out, (const char *)s, n);
-	else
-		wt_strbuf_adds(out, REPLACEMENT);
-	return n ? n : 1;
-}
-
 static void text_name(struct wt_strbuf *out, const char *name, unsigned most, int keep_tail)
 {
 	const unsigned char *s = (const unsigned char *)name;
@@ -166,7 +151,7 @@ static void text_name(struct wt_strbuf *out, const char *name, unsigned most, in
 			tail = 0;
 			columns = most - 3 - (unsigned)strlen((const char *)s);
 		} else {
-			s += shown(out, s);
+			s += wt_visible_add(out, s);
 		}
 	}
 }

@@ -11,6 +11,7 @@
 
 #include "axes/axes.h"
 #include "base/map.h"
+#include "base/visible.h"
 #include "bounds/occupancy.h"
 #include "ledger/sweep.h"
 #include "report/section.h"
@@ -482,11 +483,12 @@ void wt_report_text(const struct wt_report *r, struct wt_strbuf *out)
 {
 	if (r->hta) {
 		wt_hta_text(r, out);
-		return;
+	} else {
+		for (size_t i = 0; i < NSECTIONS; i++)
+			if (sections[i].text)
+				sections[i].text(r, out);
 	}
-	for (size_t i = 0; i < NSECTIONS; i++)
-		if (sections[i].text)
-			sections[i].text(r, out);
+	wt_visible_output(out, r->colour);
 }
 
 void wt_report_json(const struct wt_report *r, struct wt_strbuf *out)

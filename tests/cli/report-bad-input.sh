@@ -83,6 +83,47 @@ PY
 [ -s err ] && fail "whole file: $(cat err)"
 grep -q $'\x1b' out && fail "an escape sequence of a kernel's name reached the terminal"
 
+# Marks of direction, characters of no width, C1 controls, tags, line separators: in names of kernels, threads, devices,
+# processes, annotations, in a file's own name and in what is wrong with it. Nothing of them reaches a terminal; JSON
+# says what the file says.
+python3 - <<'PY'
+import json, os
+evil = "".join(map(chr, [0x07, 0x1b, 0x7f, 0x85, 0x9b, 0xad, 0x61c, 0x200b, 0x200e, 0x2028, 0x202e, 0x2066, 0x2069, 0xfeff, 0xfff9, 0xe0041]))
+events = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "p" + evil + "\nroot#"}},
+          {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "t" + evil}}]
+for i in range(200):
+    t = 1000 + 20 * i
+    events += [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": t, "dur": 3, "args": {"correlation": i + 1}},
+               {"ph": "X", "cat": "kernel", "name": "k\u00e9" + evil, "pid": 0, "tid": 7, "ts": t + 5, "dur": 9,
+                "args": {"device": 0, "stream": 7, "correlation": i + 1, "Collective name": "c" + evil, "Group size": 2, "Process Group Name": "g" + evil,
+                         "Process Group Description": "d" + evil}},
+               {"ph": "X", "cat": "user_annotation", "name": "a" + evil, "pid": 1, "tid": 1, "ts": t, "dur": 15}]
+text = json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU" + evil}], "traceEvents": events}, ensure_ascii=False)
+os.mkdir("evil")
+with open("evil/good\u202e\x1b\nx.json", "w") as f: f.write(text)
+with open("evil/cut\u202e\x1b\nx.json", "w") as f: f.write(text[:len(text) // 2] + evil)
+with open("evil/bad\u202e\x1b\nx.txt", "w") as f: f.write("dear diary" + evil)
+PY
+for what in "report evil" "report --as hta evil" "info evil/good*" "info evil/cut*" "info evil/bad*" "report evil/bad*" "report evil/cut*" \
+	"convert evil/cut* -o evil.wt" "info evil.wt" "info --packets evil.wt" "report evil.wt" "report $(printf 'no\u202e\x1bsuch')" \
+	"report --$(printf 'o\u202e\x1b')" "$(printf 'o\u202e\x1b')" "report evil/good* --step 999"; do
+	# shellcheck disable=SC2086 # words of a command
+	n=$((${n:-0} + 1))
+	"$bin" $what >"seen.$n" 2>&1
+done
+python3 - <<'PY' || bad=1
+import glob, unicodedata
+for name in glob.glob("seen.*"):
+    text = open(name, "rb").read().decode()
+    assert text, f"{name}: nothing was printed"
+    found = sorted({hex(ord(c)) for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")})
+    assert not found, (name, found, text[:300])
+    assert not any(l.startswith(("x.json", "root#")) for l in text.split("\n")), f"{name}: a line of its own"
+PY
+"$bin" report --json evil/good* >out 2>err && python3 -c 'import json
+k, = json.load(open("out"))["kernels"]
+assert "\u202e" in k["name"] and "\x1b" in k["name"] and "\U000e0041" in k["name"], k["name"]' || fail "JSON: names are not as the file has them"
+
 # damaged FILE: exit 3, a report with devices and closed sums, the damage in it and on stderr
 damaged() {
 	"$bin" report --json "$1" >out 2>err; rc=$?
