@@ -70,7 +70,7 @@ static int read_event(struct wt_kineto *k, const struct wt_kineto_event **ret)
 
 static int read_events(struct wt_kineto *k)
 {
-	const struct wt_kineto_event *ev;
+	const struct wt_kineto_event *ev = NULL;
 	int rc = wt_json_peek(k->js), resync;
 
 	if (rc != WT_JSON_ARRAY)

@@ -142,8 +142,10 @@ static int line(struct machine *m, size_t *ret_at, size_t *ret_n)
 {
 	const uint8_t *end = memchr(m->p + m->at, '\n', m->n - m->at);
 
-	if (!end)
-		return fail(m, WT_E_TRUNCATED, "ends inside a line");
+	if (!end) {
+		fail(m, WT_E_TRUNCATED, "ends inside a line");
+		return -WT_E_TRUNCATED;
+	}
 	*ret_at = m->at;
 	*ret_n = (size_t)(end - m->p) - m->at;
 	m->at += *ret_n + 1;

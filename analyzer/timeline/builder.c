@@ -41,7 +41,9 @@ static int make_room(struct wt_builder *b, void **rows, size_t *room, size_t n, 
 		keep_error(b, WT_E_NOMEM);
 		return 0;
 	}
-	memset((char *)grown + n * size, 0, (more - n) * size);
+	/* The first rows alone: what is read of a table after an error is row 0. Others are touched when they are filled. */
+	if (!*room)
+		memset(grown, 0, more * size);
 	*rows = grown;
 	*room = more;
 	return 1;
