@@ -152,6 +152,38 @@ static inline const uint8_t *skip_plain(const uint8_t *p)
 	return sound && *p ? p : NULL;
 }
 
+/* The same for a list of such, and of lists of such (shapes, types, strides); nothing else is that frequent. */
+static const uint8_t *skip_list(const uint8_t *p)
+{
+	unsigned depth = 0;
+
+	for (;;) {
+		if (*p == '[') {
+			depth++;
+			p++;
+			if (*p != ']')
+				continue;
+		} else {
+			p = skip_plain(p);
+			if (!p)
+				return NULL;
+		}
+		while (*p == ']') {
+			p++;
+			if (!--depth)
+				return p;
+		}
+		if (*p++ != ',')
+			return NULL;
+		p += *p == ' ';
+	}
+}
+
+static inline const uint8_t *skip(const uint8_t *p)
+{
+	return *p == '[' ? skip_list(p) : skip_plain(p);
+}
+
 /* Behind the count or id at p; NULL: it is not that plain. */
 static inline const uint8_t *take_u64(const uint8_t *p, uint64_t *ret)
 {
@@ -259,7 +291,7 @@ static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step
 	case V_FIELD:
 		return NULL;
 	default:
-		return skip_plain(p);
+		return skip(p);
 	}
 }
 
@@ -312,6 +344,45 @@ static inline __attribute__((always_inline)) struct step *begin(struct wt_kineto
 	return s;
 }
 
+static int is_whole(struct wt_kineto_parser *ps, struct step *end, const uint8_t *p)
+{
+	ps->layout->last = end;
+	ps->js->p = p;
+	ps->js->first = 0;
+	return 1;
+}
+
+/* The same from the value of step s on, which nobody wants: nothing is looked at but whether it is as foreseen. */
+static int skip_event(struct wt_kineto_parser *ps, struct step *s, const uint8_t *p)
+{
+	struct step **list;
+	const uint8_t *q;
+	int rc;
+
+	for (;;) {
+		q = skip(p);
+		if (q) {
+			p = q;
+		} else {
+			rc = take_slowly(ps, s, 1, &p);
+			if (rc < 0)
+				return rc;
+		}
+		list = &s->next;
+		ps->open = s->depth;
+		s = find(list, p);
+		if (!s)
+			break;
+		p += s->n;
+		if (s->value == V_END)
+			return is_whole(ps, s, p);
+	}
+	ps->layout->last = NULL;
+	ps->js->p = p;
+	ps->js->first = 0;
+	return 0;
+}
+
 int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 {
 	struct wt_kineto_layout *l = ps->layout;
@@ -324,14 +395,12 @@ int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 	for (s = begin(l, p); s; s = find(list, p)) {
 		heed(ps, s);
 		p += s->n;
-		if (s->value == V_END) {
-			l->last = s;
-			ps->js->p = p;
-			ps->js->first = 0;
-			return 1;
-		}
-		skips = ps->unwanted || (s->depth == 2 && !ps->wants_args);
-		q = skips ? skip_plain(p) : take(ps, s, p);
+		if (s->value == V_END)
+			return is_whole(ps, s, p);
+		if (ps->unwanted)
+			return skip_event(ps, s, p);
+		skips = s->depth == 2 && !ps->wants_args;
+		q = skips ? skip(p) : take(ps, s, p);
 		if (q) {
 			p = q;
 		} else {
@@ -340,7 +409,7 @@ int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 				return rc;
 		}
 		ps->open = s->depth;
-		if (s->value == V_NAME && !ps->unwanted)
+		if (s->value == V_NAME)
 			ps->unwanted = (uint8_t)wt_kineto_unwanted(ps);
 		list = &s->next;
 	}
