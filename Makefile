@@ -25,7 +25,8 @@ WARN   := -Wall -Wextra -Werror -Wstrict-prototypes -Wmissing-prototypes -Wvla -
 OPT    := $(if $(DEBUG),-O0 -g3,-O2 -g)
 CFLAGS  = -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -fno-common -MMD -MP \
 	  $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-LDFLAGS = $(if $(SAN),-fsanitize=$(SAN))
+# Objects of the unit (analyzer/module.mk) have code as well: no other link makes it anew.
+LDFLAGS = -fno-lto $(if $(SAN),-fsanitize=$(SAN))
 INC     = -I. -Iinclude -I$(O) -I$(O)/proto
 
 .DEFAULT_GOAL := all

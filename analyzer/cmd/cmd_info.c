@@ -291,6 +291,14 @@ static void print_timeline(const struct wt_timeline *tl)
 	       steps);
 	print_processes(tl);
 	print_ops(tl);
+	if (tl->ncounters) {
+		uint64_t samples = 0;
+
+		for (size_t i = 0; i < tl->ncounters; i++)
+			samples += tl->counters[i].samples;
+		wt_say(stdout, "  counters   %zu, of %" PRIu64 " samples\n", tl->ncounters,
+		       samples);
+	}
 	for (size_t i = 0; i < tl->ninputs; i++)
 		if (tl->inputs[i].repairs || tl->inputs[i].lost_events)
 			wt_say(stdout,

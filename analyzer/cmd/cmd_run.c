@@ -446,8 +446,8 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 	if (opt->quiet)
 		return;
 	if (f.error) {
-		fprintf(stderr, "warptap: %s: %s: what was recorded there is not to be found\n",
-			shown, strerror(f.error));
+		wt_say_line(stderr, "warptap: %s: %s: what was recorded there is not to be found",
+			    shown, strerror(f.error));
 		return;
 	}
 	if (!f.traces && !f.logs) {

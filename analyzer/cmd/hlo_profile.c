@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/say.h"
 #include "import/job.h"
 #include "timeline/fields.h"
 #include "timeline/timeline.h"
@@ -53,10 +54,10 @@ int wt_cmd_hlo(const char *path, int quiet, struct wt_builder *b)
 
 	err = err ? err : take(&job, b, &diag, &paths);
 	if (err)
-		fprintf(stderr, "warptap report: %s: %s\n", path,
-			diag.text[0] ? diag.text : wt_strerror(err));
+		wt_say_line(stderr, "warptap report: %s: %s", path,
+			    diag.text[0] ? diag.text : wt_strerror(err));
 	else if (!paths && !quiet)
-		fprintf(stderr, "warptap report: %s: no paths of XLA instructions in it\n", path);
+		wt_say_line(stderr, "warptap report: %s: no paths of XLA instructions in it", path);
 	wt_job_release(&job);
 	return err != 0;
 }

@@ -188,6 +188,7 @@ static int complete(struct wt_kineto *k)
 
 	wt_kineto_work_finish(&k->works, k->b);
 	wt_kineto_deliver_memory(k);
+	wt_kineto_deliver_counters(k);
 	wt_kineto_apply_names(k);
 	wt_kineto_header_apply(&k->header, k->input, k->device_list, k->ndevices);
 	wt_builder_input_at(k->b, k->input)->base_ns = base_of(k);
@@ -276,6 +277,8 @@ static int read_file(struct wt_source *src, struct wt_builder *b, uint32_t input
 	wt_map_release(&k->threads);
 	wt_map_release(&k->calls);
 	wt_map_release(&k->seqs);
+	wt_map_release(&k->counter_index);
+	free(k->counters);
 	free(k->late);
 	free(k->names);
 	free(k);

@@ -361,6 +361,25 @@ int wt_kineto_read_field(struct wt_kineto_parser *ps, const struct wt_kineto_fie
 	return 0;
 }
 
+/* A value of a counter; its key would not outlive the reading of it. */
+static int read_series(struct wt_kineto_parser *ps, struct wt_json_text key)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+	struct wt_kineto_series *s = &ev->series[ev->nseries];
+	struct wt_json_text t;
+	int rc;
+
+	if (ev->nseries == WT_KINETO_SERIES)
+		return wt_json_skip(ps->js);
+	key.n = key.n < sizeof(s->key) ? key.n : sizeof(s->key) - 1;
+	memcpy(s->key, key.s, key.n);
+	s->key[key.n] = '\0';
+	rc = scalar(ps->js, &t);
+	if (rc > 0 && !wt_decimal_scaled(t.s, t.n, 6, &s->value))
+		ev->nseries++;
+	return rc;
+}
+
 /* The rest of an object of arguments. */
 static int read_arguments(struct wt_kineto_parser *ps)
 {
@@ -368,9 +387,13 @@ static int read_arguments(struct wt_kineto_parser *ps)
 	int rc;
 
 	while ((rc = wt_json_key(ps->js, &key)) > 0) {
-		const struct wt_kineto_field *f = wt_kineto_find_field(ps, key);
+		const struct wt_kineto_field *f =
+			ps->ev.ph == 'C' ? NULL : wt_kineto_find_field(ps, key);
 
-		rc = f ? wt_kineto_read_field(ps, f) : wt_json_skip(ps->js);
+		/* Without a phase so far it may become a counter. */
+		rc = f				      ? wt_kineto_read_field(ps, f)
+		     : !ps->ev.ph || ps->ev.ph == 'C' ? read_series(ps, key)
+						      : wt_json_skip(ps->js);
 		if (rc < 0)
 			return rc;
 	}
@@ -441,6 +464,8 @@ int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 	/* An instant may be one of memory; its name says. */
 	if (ev->ph == 'i')
 		return ps->texts[0].s && !is_memory(ev->ph, &ps->texts[0]);
+	if (ev->ph == 'C')
+		return 0;
 	if (ev->ph && ev->ph != 'X' && ev->ph != 'M')
 		return 1;
 	if (ps->keeps_asides)
@@ -453,7 +478,7 @@ int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 
 int wt_kineto_wants_args(const struct wt_kineto_parser *ps)
 {
-	switch (ps->keeps_asides ? WT_KINETO_UNSEEN : ps->ev.cat) {
+	switch (ps->keeps_asides || ps->ev.ph == 'C' ? WT_KINETO_UNSEEN : ps->ev.cat) {
 	case WT_KINETO_RANGE:
 		return 0;
 	case WT_KINETO_OPERATOR:
@@ -537,7 +562,8 @@ static int read_object(struct wt_kineto_parser *ps)
 	if (rc)
 		return rc < 0 ? rc : 0;
 	rc = read_rest(ps);
-	if (!rc && ps->layout)
+	/* The names of a counter's values are its own. */
+	if (!rc && ps->layout && ps->ev.ph != 'C')
 		wt_kineto_layout_learn(ps);
 	return rc;
 }
@@ -557,6 +583,7 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 		       offsetof(struct wt_kineto_event, coll_name) -
 			       offsetof(struct wt_kineto_event, device));
 		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
+		ev->nseries = 0;
 		ps->has_args = 0;
 	}
 	ps->open = ps->unwanted = 0;
@@ -578,6 +605,6 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	*ret = ev;
 	if (ev->ph == 'i')
 		return is_memory(ev->ph, &ev->name);
-	return ev->ph == 'M' || ev->cat > WT_KINETO_IGNORED ||
+	return ev->ph == 'M' || ev->ph == 'C' || ev->cat > WT_KINETO_IGNORED ||
 	       (ps->keeps_asides && (ps->seen == 1 || wt_kineto_is_aside(ev)));
 }

@@ -33,6 +33,13 @@ struct wt_kineto_tensor { /* of an operator's inputs */
 	uint8_t dtype; /* enum wt_dtype */
 };
 
+#define WT_KINETO_SERIES 16
+#define WT_KINETO_KEY	 64
+struct wt_kineto_series {	 /* of a counter: its values by name */
+	char key[WT_KINETO_KEY]; /* cut if longer */
+	int64_t value;		 /* in millionths */
+};
+
 struct wt_kineto_event {
 	struct wt_json_text name, arg_name; /* arg_name: of thread_name and process_name events */
 	int64_t ts_ns, dur_ns;
@@ -56,6 +63,8 @@ struct wt_kineto_event {
 	char coll_name[64];	/* cut if longer */
 	char group_desc[64];	/* "" if longer */
 	char group_ranks[1024]; /* "" if longer */
+	unsigned nseries;	/* of a counter; those beyond the array are not read */
+	struct wt_kineto_series series[WT_KINETO_SERIES];
 };
 
 struct wt_kineto_parser;

@@ -13,8 +13,7 @@
 
 /* ---- who and where ---- */
 
-/* Of a call. */
-static uint16_t process_of(struct wt_kineto *k, const struct wt_kineto_event *ev)
+uint16_t wt_kineto_process_of(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
 	if (!k->has_main && (ev->flags & WT_KINETO_HAS_PID)) {
 		k->has_main = 1;
@@ -232,7 +231,7 @@ static uint32_t call_kind(struct wt_kineto *k, uint32_t name)
 
 static void add_call(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
-	uint16_t process = process_of(k, ev);
+	uint16_t process = wt_kineto_process_of(k, ev);
 	struct wt_call call = {
 		.correlation = ev->correlation,
 		.stream = UINT32_MAX,
@@ -357,6 +356,8 @@ int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev)
 		add_memory(k, ev);
 		return 0;
 	}
+	if (ev->ph == 'C')
+		return wt_kineto_count(k, ev);
 	if (wt_builder_keeps_asides(k->b) && (k->nitems == 1 || wt_kineto_is_aside(ev)))
 		add_aside(k, ev);
 	switch (ev->cat) {

@@ -33,6 +33,12 @@ struct wt_kineto_memory {
 	int64_t last_ns;
 };
 #define WT_KINETO_MEMORIES 64
+struct wt_kineto_counter {
+	struct wt_counter row;
+	__int128 sum;
+	int64_t last_ns; /* of row.last: rows are in no order */
+};
+#define WT_KINETO_COUNTERS 4096u
 
 struct wt_kineto {
 	struct wt_builder *b;
@@ -64,7 +70,11 @@ struct wt_kineto {
 	struct wt_kineto_works works;
 	struct wt_kineto_memory memories[WT_KINETO_MEMORIES];
 	size_t nmemories;
-	int error; /* our own, beside the scanner's: -WT_E_NOMEM, -WT_E_LIMIT */
+	struct wt_map counter_index; /* hash of process, name and series -> index */
+	struct wt_kineto_counter *counters;
+	size_t ncounters, counters_room;
+	uint64_t samples_lost; /* of counters beyond WT_KINETO_COUNTERS, or without a time */
+	int error;	       /* our own, beside the scanner's: -WT_E_NOMEM, -WT_E_LIMIT */
 };
 
 /* Takes one event: 0, -WT_E_NOMEM or -WT_E_LIMIT (more than WT_KINETO_MAX_DEVICES). */
@@ -73,6 +83,12 @@ int wt_kineto_deliver(struct wt_kineto *k, const struct wt_kineto_event *ev);
 int wt_kineto_deliver_late(struct wt_kineto *k);
 /* After all events: names of processes and threads, now that it is known who is who. */
 void wt_kineto_apply_names(struct wt_kineto *k);
+/* Takes the values of a counter: 0 or -WT_E_NOMEM. */
+int wt_kineto_count(struct wt_kineto *k, const struct wt_kineto_event *ev);
+/* After all events: what the counters were. */
+void wt_kineto_deliver_counters(struct wt_kineto *k);
+/* The process of a call. */
+uint16_t wt_kineto_process_of(struct wt_kineto *k, const struct wt_kineto_event *ev);
 /* After all events: what the allocator said. */
 void wt_kineto_deliver_memory(struct wt_kineto *k);
 

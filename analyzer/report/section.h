@@ -17,8 +17,8 @@ wt_text_section wt_head_text, wt_headline_text, wt_inputs_text, wt_devices_text,
 wt_json_section wt_inputs_json, wt_devices_json, wt_rollup_json, wt_ranks_json, wt_kernels_json,
 	wt_precision_json, wt_model_json, wt_collectives_json, wt_steps_json, wt_completeness_json,
 	wt_cost_json, wt_environment_json, wt_opportunities_json, wt_notes_json, wt_hta_json;
-wt_text_section wt_progress_text, wt_memory_text;
-wt_json_section wt_progress_json, wt_memory_json;
+wt_text_section wt_progress_text, wt_memory_text, wt_counters_text;
+wt_json_section wt_progress_json, wt_memory_json, wt_counters_json;
 wt_text_section wt_axes_text_section, wt_win_text, wt_requests_text, wt_audit_text, wt_startup_text;
 wt_json_section wt_phases_json, wt_modules_json, wt_requests_json, wt_audit_json, wt_startup_json;
 

@@ -41,7 +41,7 @@ static int make_room(struct wt_builder *b, void **rows, size_t *room, size_t n, 
 		keep_error(b, WT_E_NOMEM);
 		return 0;
 	}
-	/* The first rows alone: what is read of a table after an error is row 0. Others are touched when they are filled. */
+	/* The first alone: what is read of a table after an error is row 0. Others are touched when they are filled. */
 	if (!*room)
 		memset(grown, 0, more * size);
 	*rows = grown;
@@ -113,6 +113,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->standings.rows);
 	free(b->waits.rows);
 	free(b->memories.rows);
+	free(b->counters.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
 	free(b->processes.rows);
@@ -183,10 +184,24 @@ uint16_t wt_builder_process(struct wt_builder *b, uint32_t input, int64_t pid)
 				 .recorded_calls = -1,
 				 .audit_pairs = -1};
 	int isnew;
-	size_t i = intern(b, &b->process_keys, (uint64_t[]){input, (uint64_t)pid}, b->processes.n,
-			  &isnew);
+	int64_t i = wt_keyset_add(&b->process_keys, (uint64_t[]){input, (uint64_t)pid}, &isnew);
 
-	return (uint16_t)(isnew ? PUSH(b, processes, MOST_U16, row) : i);
+	if (i < 0) {
+		keep_error(b, WT_E_NOMEM);
+		return 0;
+	}
+	if ((size_t)i >= MOST_U16 - 1) { /* one row stands for all that find no room */
+		row.pid = WT_PID_OTHERS;
+		isnew = b->processes.n == MOST_U16 - 1;
+		i = MOST_U16 - 1;
+		if (isnew)
+			wt_builder_note(
+				b,
+				"more than %zu processes: what the others did is told as one's, "
+				"which launched nothing",
+				MOST_U16 - 1);
+	}
+	return (uint16_t)(isnew ? PUSH(b, processes, MOST_U16, row) : (size_t)i);
 }
 
 struct wt_process *wt_builder_process_at(struct wt_builder *b, uint16_t process)
@@ -373,6 +388,11 @@ void wt_builder_wait(struct wt_builder *b, const struct wt_wait *w)
 void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m)
 {
 	PUSH(b, memories, MOST_U32, *m);
+}
+
+void wt_builder_counter(struct wt_builder *b, const struct wt_counter *c)
+{
+	PUSH(b, counters, MOST_U32, *c);
 }
 
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole)

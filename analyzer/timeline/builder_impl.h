@@ -31,6 +31,7 @@ struct wt_builder {
 	WT_TABLE(struct wt_standing) standings;
 	WT_TABLE(struct wt_wait) waits;
 	WT_TABLE(struct wt_memory) memories;
+	WT_TABLE(struct wt_counter) counters;
 	WT_TABLE(struct wt_hole) holes;
 	WT_TABLE(struct wt_count) counts;
 	WT_TABLE(struct wt_process) processes;

@@ -184,6 +184,10 @@ static int dangling(const struct wt_builder *b)
 		if (b->waits.rows[i].process >= b->processes.n)
 			return 1;
 	}
+	for (size_t i = 0; i < b->counters.n; i++) {
+		if (b->counters.rows[i].process >= b->processes.n)
+			return 1;
+	}
 	for (size_t i = 0; i < b->standings.n; i++) {
 		if (b->standings.rows[i].process >= b->processes.n)
 			return 1;
@@ -236,6 +240,12 @@ static void add_bases(struct wt_builder *b)
 		struct wt_aside *a = &b->asides.rows[i];
 
 		shift(&a->start_ns, &a->end_ns, base_of(b, a->process));
+	}
+	for (size_t i = 0; i < b->counters.n; i++) {
+		struct wt_counter *c = &b->counters.rows[i];
+		int64_t same_ns = c->max_ns;
+
+		shift(&c->max_ns, &same_ns, base_of(b, c->process));
 	}
 	for (size_t i = 0; i < b->holes.n; i++) {
 		struct wt_hole *h = &b->holes.rows[i];
@@ -486,7 +496,7 @@ static int join(struct wt_builder *b)
 	for (size_t i = 0; i < b->calls.n; i++) {
 		const struct wt_call *c = &b->calls.rows[i], *old;
 
-		if (!c->correlation)
+		if (!c->correlation || b->processes.rows[c->process].pid == WT_PID_OTHERS)
 			continue;
 		for (at = HOME(c->process, c->correlation); slots[at]; at = (at + 1) & mask) {
 			old = &b->calls.rows[slots[at] - 1];
@@ -619,6 +629,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, standings);
 	MOVE(tl, b, waits);
 	MOVE(tl, b, memories);
+	MOVE(tl, b, counters);
 	MOVE(tl, b, holes);
 	MOVE(tl, b, counts);
 	MOVE(tl, b, processes);

@@ -41,6 +41,7 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->standings);
 	free(tl->waits);
 	free(tl->memories);
+	free(tl->counters);
 	free(tl->holes);
 	free(tl->counts);
 	free(tl->processes);

@@ -291,11 +291,25 @@ struct wt_memory {
 	uint16_t process;
 	uint8_t source; /* enum wt_memory_source */
 };
+/*
+ * A counter of a source ("ph":"C" of Chrome JSON), over the time of its file. Values in millionths. The mean is that of
+ * the samples, whenever they were taken.
+ */
+struct wt_counter {
+	int64_t min, max, mean, last;
+	int64_t max_ns; /* when it was at its most, for the first time that was read */
+	uint64_t samples;
+	uint32_t name,
+		series; /* series: one of several values of a name; 0 = it has no name of its own */
+	uint16_t process;
+};
 enum wt_memory_source {
 	WT_MEMORY_ROWS = 1, /* [memory] rows of Kineto */
 	WT_MEMORY_SNAPSHOT, /* torch.cuda.memory */
 };
 
+#define WT_PID_OTHERS                                                                              \
+	INT64_C(-2) /* all processes beyond what a timeline can tell apart: its calls launched nothing */
 struct wt_process {
 	uint32_t input; /* index into inputs */
 	int64_t pid;
@@ -405,6 +419,8 @@ struct wt_timeline {
 	size_t nwaits;
 	struct wt_memory *memories; /* as they came */
 	size_t nmemories;
+	struct wt_counter *counters; /* as they came */
+	size_t ncounters;
 	struct wt_hole *holes; /* sorted by (device, start) */
 	size_t nholes;
 	struct wt_count *counts;

@@ -3,7 +3,7 @@
 # Whole reports of Kineto files on one core, against HolisticTraceAnalysis 0.5.0 (load and three analyses) in the same
 # run: MB of text per second of CPU time, which other work on the machine changes least (the import of Python modules is
 # left out of HTA's), and peak memory as a share of the text. Made files of 200 MB (plain and gzip) and public ones; a
-# made one of 1 GB for memory; 0 megabytes: the public ones alone. Of public ones the best of 20 runs, of HTA's of 3.
+# made one of 1 GB for memory; 0 megabytes: the public ones alone. Of public ones the best of 40 runs, of HTA's of 3.
 # usage: tests/bench/bench_import.sh [MEGABYTES [no-hta]]
 set -eu
 BUILD=${BUILD:-build}
@@ -17,10 +17,11 @@ if [ "$size" -gt 0 ]; then
 	gzip -4 -k -n "$dir/made.json"
 	python3 tests/gen/gen_big.py 1000 -o "$dir/large.json"
 fi
-exec python3 - "$BUILD/warptap" "$hta" "$dir" ../shared/traces/kineto/k0{11,12,26,32}.json.gz <<'PY'
+make -s "$BUILD/tests/bench/bench_import"
+exec python3 - "$BUILD/warptap" "$BUILD/tests/bench/bench_import" "$hta" "$dir" ../shared/traces/kineto/k0{11,12,26,32}.json.gz <<'PY'
 import gzip, os, subprocess, sys
-binary, hta, tmp = sys.argv[1:4]
-public = [p for p in sys.argv[4:] if os.path.exists(p)]
+binary, launcher, hta, tmp = sys.argv[1:5]
+public = [p for p in sys.argv[5:] if os.path.exists(p)]
 core = sorted(os.sched_getaffinity(0))[-1]
 HTA = """
 import os, sys, logging, time
@@ -43,19 +44,18 @@ print(time.process_time() - start)
 """
 
 
-def run(command, times=1):
-    """Least CPU seconds of several runs pinned to one core, most memory (bytes), and the output."""
-    best, most, out = 1e9, 0, b""
-    for _ in range(times):
-        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                             preexec_fn=lambda: os.sched_setaffinity(0, {core}))
-        out = p.stdout.read()
-        _, status, usage = os.wait4(p.pid, 0)
-        p.returncode = status
-        if status:
-            sys.exit(f"{command}: failed")
-        best, most = min(best, usage.ru_utime + usage.ru_stime), max(most, usage.ru_maxrss * 1024)
-    return best, most, out
+def output(command):
+    """Pinned to one core."""
+    p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, {core}))
+    if p.returncode:
+        sys.exit(f"{command}: failed")
+    return p.stdout
+
+
+def report(path, times):
+    """Least CPU seconds of several runs, most memory (bytes)."""
+    seconds, most = output([launcher, str(times), binary, "report", "--json", path]).split()
+    return float(seconds), int(most)
 
 
 def text_bytes(path):
@@ -68,14 +68,21 @@ def text_bytes(path):
     return n
 
 
+def figures(path, n, took, rss):
+    return f"{os.path.relpath(path):42} {n / 1e6:8.1f} {took:9.4f} {n / 1e6 / took:7.0f} {rss / 2**20:9.1f} {rss / n:8.3f}"
+
+
 print(f"{'file':42} {'MB text':>8} {'report s':>9} {'MB/s':>7} {'peak MiB':>9} {'of text':>8} {'HTA s':>7} {'HTA MB/s':>9} {'ratio':>7}")
 made = [f"{tmp}/made.json", f"{tmp}/made.json.gz", f"{tmp}/large.json"]
 for path in [p for p in made if os.path.exists(p)] + public:
     n = text_bytes(path)
-    took, rss, _ = run([binary, "report", "--json", path], 1 if "large" in path else 5 if "made" in path else 20)
-    row = f"{os.path.relpath(path):42} {n / 1e6:8.1f} {took:9.3f} {n / 1e6 / took:7.0f} {rss / 2**20:9.1f} {rss / n:8.3f}"
+    took, rss = report(path, 1 if "large" in path else 5 if "made" in path else 20)
+    row = figures(path, n, took, rss)
     if hta and "large" not in path and not path.startswith(f"{tmp}/made.json.gz"):
-        seconds = min(float(run([hta, "-c", HTA, path])[2].split()[-1]) for _ in range(1 if "made" in path else 3))
+        seconds = min(float(output([hta, "-c", HTA, path]).split()[-1]) for _ in range(1 if "made" in path else 3))
+        again, most = report(path, 5 if "made" in path else 20)  # before and after: the machine is shared
+        took, rss = min(took, again), max(rss, most)
+        row = figures(path, n, took, rss)
         row += f" {seconds:7.2f} {n / 1e6 / seconds:9.1f} {seconds / took:7.1f}"
     print(row, flush=True)
 PY

@@ -225,11 +225,46 @@ static void test_full_tables(void **state)
 	struct wt_timeline *tl = NULL;
 	struct wt_diag diag = {.offset = -1};
 
+	wt_builder_process(b, in, 1);
 	for (int64_t i = 0; i <= UINT16_MAX; i++)
-		wt_builder_process(b, in, i);
-	assert_non_null(wt_builder_process_at(b, wt_builder_process(b, in, UINT16_MAX)));
+		wt_builder_device(b, 0, i, NULL);
+	assert_int_equal(wt_builder_device(b, 0, UINT16_MAX, NULL), 0);
 	assert_int_equal(wt_builder_finish(b, &tl, &diag), -WT_E_LIMIT);
 	assert_null(tl);
+}
+
+/* Processes that find no room are one, whose calls made nothing. */
+static void test_many_processes(void **state)
+{
+	struct wt_builder *b = wt_builder_new();
+	uint32_t in = wt_builder_input(b, "a", "test");
+	struct wt_timeline *tl = NULL;
+	struct wt_diag diag = {.offset = -1};
+	struct wt_op op = op_at(1, 2, 0);
+	struct wt_call call = {.start_ns = 1, .end_ns = 2, .correlation = 7, .parent = -1};
+	uint16_t others;
+
+	for (int64_t i = 0; i < 70000; i++)
+		wt_builder_process(b, in, i);
+	assert_int_equal(wt_builder_process(b, in, 5), 5);
+	assert_int_equal(wt_builder_process(b, in, 65533), 65533);
+	others = wt_builder_process(b, in, 65534);
+	assert_int_equal(others, 65534);
+	assert_int_equal(wt_builder_process(b, in, 69999), others);
+	assert_int_equal(wt_builder_process(b, in, 123456), others);
+	assert_int_equal(wt_builder_process_at(b, others)->pid, WT_PID_OTHERS);
+	wt_builder_device(b, others, 0, NULL);
+	op.stream = wt_builder_stream(b, others, 0, 1);
+	op.process = call.process = others;
+	op.correlation = call.correlation;
+	call.thread = wt_builder_thread(b, others, 1);
+	wt_builder_op(b, &op);
+	wt_builder_call(b, &call);
+	assert_int_equal(wt_builder_finish(b, &tl, &diag), 0);
+	assert_int_equal(tl->ops[0].call, -1);
+	assert_int_equal(tl->nprocesses, 65535);
+	assert_int_equal(tl->nnotes, 1);
+	wt_timeline_free(tl);
 }
 
 static void test_call_names(void **state)
@@ -291,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_parents_follow),
 		cmocka_unit_test(test_impossible_rows),
 		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_call_names),
 	};
 
