@@ -56,6 +56,16 @@ static void compare(const uint8_t *data, size_t n, size_t window_a, size_t windo
 		abort();
 	if (plainly && rc_a && (diag_a.offset != diag_b.offset || strcmp(diag_a.text, diag_b.text)))
 		abort();
+	if (a->ncounters != b->ncounters)
+		abort();
+	for (size_t i = 0; i < a->ncounters; i++) {
+		const struct wt_counter *x = &a->counters[i], *y = &b->counters[i];
+
+		if (x->samples != y->samples || x->min != y->min || x->max != y->max ||
+		    x->mean != y->mean || x->last != y->last || x->max_ns != y->max_ns ||
+		    x->min > x->mean || x->mean > x->max)
+			abort();
+	}
 	if (a->nops && memcmp(a->ops, b->ops, a->nops * sizeof(*a->ops)))
 		abort();
 	wt_timeline_free(a);

@@ -19,6 +19,18 @@ printf '[{}, {"ph": "X", "cat": "kernel", "ts": -1e3, "dur": 1E+2, "args": {"dev
 	seed kineto tiny
 printf '{"traceEvents": [{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy PtoP", "ts": 1, "dur": 1e18}' |
 	seed kineto overflow
+printf '{"traceEvents": [%s, %s, %s, {"args": {"v": "1e2"}, "name": "n", "ts": 1, "pid": 9, "ph": "C"}]}' \
+	'{"ph": "C", "name": "c", "pid": 1, "ts": 3, "args": {"a": 0.25, "b": "-7", "x": [1], "y": null, "a": 9e99}}' \
+	'{"ph": "C", "name": "c", "pid": 1, "ts": 2, "args": {"a": -4.5, "bytes": 7, "c": NaN}}' \
+	'{"ph": "X", "cat": "cuda_runtime", "name": "cudaMalloc", "pid": 1, "tid": 1, "ts": 1, "dur": 1}' |
+	seed kineto counters
+{
+	printf '{"traceEvents": ['
+	for dims in '[[4, 3], [], [1]]' '[]' '[[[1,2],[]], "a, ]"]' '[[1, 2,], 3]' '[[1 , 2], {"a": [1]}]' '[[1, tru]]' '[[1, 2]'; do
+		printf '{"ph": "X", "cat": "cpu_op", "name": "aten::to", "pid": 1, "ts": 1, "dur": 1, "args": {"Input Dims": %s, "Ev Idx": 1}},' "$dims"
+	done
+	printf '{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2}]}'
+} | seed kineto lists
 faults=$(mktemp -d) && trap 'rm -rf "$faults"' EXIT
 python3 tests/gen/kineto_faults.py "$faults"
 for f in "$faults"/*.json; do
