@@ -72,6 +72,7 @@ enum { /* cudnnBackendAttributeName_t */
        WT_DNN_HEUR_GRAPH = 201,
        WT_DNN_CFG_ENGINE = 300,
        WT_DNN_PLAN_CFG = 401,
+       WT_DNN_PLAN_TEXT = 405,
        WT_DNN_POINTWISE_DESC = 750,
        WT_DNN_GRAPH_OPS = 801,
        WT_DNN_TENSOR_TYPE = 901,
@@ -91,7 +92,8 @@ enum { /* cudnnBackendAttributeType_t */
        WT_DNN_IS_BOOLEAN = 2,
        WT_DNN_IS_INT64 = 3,
        WT_DNN_IS_POINTWISE_MODE = 14,
-       WT_DNN_IS_DESCRIPTOR = 15
+       WT_DNN_IS_DESCRIPTOR = 15,
+       WT_DNN_IS_TEXT = 24
 };
 enum { /* cudnnPointwiseMode_t */
        WT_DNN_ADD = 0,

@@ -7,6 +7,7 @@
  *   operation    a copy of each tensor it is given
  *   graph        the sum of its operations (dnn_graph.c); engines, configurations, heuristics and plans get it from
  *                the descriptor they are given, or are asked for into
+ *   plan's text  a plan that is written out and made anew from that text is the same one
  *
  * One table of the process, under a spin lock with a bounded wait (a job's signal handler may come here while its own
  * thread holds it). A descriptor lives until it is destroyed; more than there is room for are not known, which is
@@ -34,6 +35,7 @@
 #define OPS_MAX	   32768u
 #define ARENA_MAX  (64u << 20) /* of address space; memory is used as descriptors come */
 #define GRAPH_OPS  512
+#define TEXTS	   1024u
 #define SPINS	   2000
 #define NAPS	   20
 #define GIVE_UP	   16 /* waits in vain: a child of fork may have a lock that nobody will open */
@@ -51,13 +53,19 @@ struct slot {
 	} u;
 };
 
+struct text {
+	uint64_t hash;
+	struct wt_dnn_work work;
+};
+
 static struct {
 	atomic_flag lock;
 	int open; /* -1: no memory */
 	struct wt_arena arena;
 	struct slot **heads, *free;
 	struct wt_dnn_op *free_ops;
-	uint32_t slots, ops;
+	uint32_t slots, ops, ntexts;
+	struct text *texts; /* of the plans written out last */
 } dnn = {.lock = ATOMIC_FLAG_INIT};
 
 static int lost(void)
@@ -297,6 +305,41 @@ static void set_graph(struct wt_dnn_work *work, int64_t count, const void *const
 	wt_dnn_sum_end(&sum, work);
 }
 
+static uint64_t hash_of(const char *text, int64_t n)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	while (n && !text[n - 1])
+		n--;
+	for (int64_t i = 0; i < n; i++)
+		h = (h ^ (uint8_t)text[i]) * 0x100000001b3u;
+	return n ? h : 0;
+}
+
+static void write_out(const struct wt_dnn_work *work, const char *text, int64_t n)
+{
+	uint64_t hash = hash_of(text, n);
+	int saved = errno;
+
+	if (!dnn.texts)
+		dnn.texts = wt_arena_get(&dnn.arena, TEXTS * sizeof(*dnn.texts));
+	errno = saved;
+	for (uint32_t i = 0; dnn.texts && i < dnn.ntexts && i < TEXTS; i++)
+		if (dnn.texts[i].hash == hash)
+			return;
+	if (dnn.texts && hash)
+		dnn.texts[dnn.ntexts++ % TEXTS] = (struct text){hash, *work};
+}
+
+static void read_back(struct wt_dnn_work *work, const char *text, int64_t n)
+{
+	uint64_t hash = hash_of(text, n);
+
+	for (uint32_t i = 0; hash && dnn.texts && i < dnn.ntexts && i < TEXTS; i++)
+		if (dnn.texts[i].hash == hash)
+			*work = dnn.texts[i].work;
+}
+
 static int has_work(unsigned type)
 {
 	return type == WT_DNN_GRAPH || (type >= WT_DNN_ENGINE && type <= WT_DNN_PLAN);
@@ -312,6 +355,9 @@ static void set(struct slot *s, unsigned name, unsigned type, int64_t count, con
 	} else if (s->type == WT_DNN_POINTWISE) {
 		if (name == WT_DNN_POINTWISE_MODE && type == WT_DNN_IS_POINTWISE_MODE)
 			s->u.mode = *(const int32_t *)values;
+	} else if (s->type == WT_DNN_PLAN && name == WT_DNN_PLAN_TEXT) {
+		if (type == WT_DNN_IS_TEXT)
+			read_back(&s->u.work, values, count);
 	} else if (type != WT_DNN_IS_DESCRIPTOR) {
 		return;
 	} else if (wt_dnn_is_op(s->type)) {
@@ -346,18 +392,22 @@ void wt_dnn_set(const void *descriptor, unsigned name, unsigned type, int64_t co
 	unlock();
 }
 
-void wt_dnn_got(const void *descriptor, unsigned type, int64_t room, const int64_t *count,
-		const void *values)
+void wt_dnn_got(const void *descriptor, unsigned name, unsigned type, int64_t room,
+		const int64_t *count, const void *values)
 {
 	const void *const *handles = values;
 	int64_t n = count && *count < room ? *count : room;
 	const struct slot *from;
 	struct slot *to;
 
-	if (type != WT_DNN_IS_DESCRIPTOR || !values || n <= 0 || !lock())
+	int text = name == WT_DNN_PLAN_TEXT && type == WT_DNN_IS_TEXT;
+
+	if ((type != WT_DNN_IS_DESCRIPTOR && !text) || !values || n <= 0 || !lock())
 		return;
 	from = find(descriptor);
-	for (int64_t i = 0; from && has_work(from->type) && i < n; i++) {
+	if (text && from && from->type == WT_DNN_PLAN && from->u.work.known)
+		write_out(&from->u.work, values, n);
+	for (int64_t i = 0; !text && from && has_work(from->type) && i < n; i++) {
 		to = find(handles[i]);
 		if (to && to != from && has_work(to->type))
 			to->u.work = from->u.work;

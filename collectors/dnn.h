@@ -42,8 +42,8 @@ void wt_dnn_made(unsigned type, void *const *descriptor);
 void wt_dnn_gone(const void *descriptor);
 void wt_dnn_set(const void *descriptor, unsigned name, unsigned type, int64_t count,
 		const void *values);
-void wt_dnn_got(const void *descriptor, unsigned type, int64_t room, const int64_t *count,
-		const void *values);
+void wt_dnn_got(const void *descriptor, unsigned name, unsigned type, int64_t room,
+		const int64_t *count, const void *values);
 
 void wt_dnn_fill_plan(struct wt_rec *rec, const void *plan, const void *pack);
 void wt_dnn_fill_conv(struct wt_rec *rec, unsigned kind, const void *w, const void *x,

@@ -8,6 +8,7 @@
  * (counts, sizes) stands in a table. An engine configuration that the heuristic fills remembers the graph, so
  * execution finds its way from plan to configuration to graph. Any thread; a descriptor is its caller's to guard.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,6 +169,42 @@ SIM_API int cudnnBackendDestroyDescriptor(void *p)
 	return CUDNN_OK;
 }
 
+/* A plan's text names the plan, which from then on stays: another one can be made from it. */
+static int write_plan(struct cudnn_descriptor *d, int64_t wanted, int64_t *count, void *out)
+{
+	char text[64];
+	int n = snprintf(text, sizeof(text), "{\"plan\":\"%llx\"}",
+			 (unsigned long long)(uintptr_t)d);
+
+	if (count)
+		*count = n;
+	if (!out || wanted <= 0)
+		return CUDNN_OK;
+	__atomic_add_fetch(&d->refs, 1, __ATOMIC_RELAXED);
+	memcpy(out, text, (size_t)(wanted < n ? wanted : n));
+	return CUDNN_OK;
+}
+
+static int read_plan(struct cudnn_descriptor *d, int64_t count, const void *values)
+{
+	static const char begin[] = "{\"plan\":\"";
+	const struct cudnn_descriptor *from;
+	const struct attribute *config;
+	char text[64] = "";
+
+	if (!count)
+		return CUDNN_OK;
+	if (count < (int64_t)sizeof(begin) || count >= (int64_t)sizeof(text))
+		return CUDNN_BAD_PARAM;
+	memcpy(text, values, (size_t)count);
+	if (strncmp(text, begin, sizeof(begin) - 1) != 0)
+		return CUDNN_BAD_PARAM;
+	from = descriptor((void *)(uintptr_t)strtoull(text + sizeof(begin) - 1, NULL, 16));
+	config = from ? find(from, CUDNN_PLAN_CONFIG) : NULL;
+	return config ? put(d, CUDNN_PLAN_CONFIG, CUDNN_TYPE_DESCRIPTOR, 1, config->value)
+		      : CUDNN_BAD_PARAM;
+}
+
 SIM_API int cudnnBackendSetAttribute(void *p, int name, int type, int64_t count, const void *values)
 {
 	struct cudnn_descriptor *d = descriptor(p);
@@ -176,6 +213,8 @@ SIM_API int cudnnBackendSetAttribute(void *p, int name, int type, int64_t count,
 		return CUDNN_BAD_PARAM_NULL;
 	if (type < 0 || type >= TYPES || count < 0 || count > (int64_t)MAX_VALUE_BYTES)
 		return CUDNN_BAD_PARAM;
+	if (name == CUDNN_PLAN_TEXT)
+		return read_plan(d, count, values);
 	return put(d, name, type, count, values);
 }
 
@@ -256,6 +295,8 @@ SIM_API int cudnnBackendGetAttribute(void *p, int name, int type, int64_t wanted
 		return CUDNN_BAD_PARAM;
 	if (name == CUDNN_ENGINEHEUR_RESULTS)
 		return fill_result(d, wanted, count, out);
+	if (name == CUDNN_PLAN_TEXT)
+		return write_plan(d, wanted, count, out);
 	a = find(d, name);
 	if (a)
 		return get_set(a, type, wanted, count, out);

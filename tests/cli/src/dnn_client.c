@@ -305,6 +305,23 @@ static void other_graphs(void)
 	puts("work 10 0 0 0 0 0 0 0");
 }
 
+/* A plan made anew from the text of another, as XLA does with those it compiles. */
+static void read_back(void)
+{
+	handle op = convolution(0, HALF, 1, 16, 16, 4, 1), first = planned(&op, 1),
+	       plan = descriptor(PLAN);
+	char text[8192];
+	int64_t n = 0;
+
+	MUST(get(first, 405, 24, sizeof(text), &n, text));
+	MUST(set(plan, 405, 24, n, text));
+	MUST(finalize(plan));
+	destroy(first);
+	puts("work 1 36864 5120 512 2 2 2 0");
+	run(plan);
+	destroy(plan);
+}
+
 static void older_calls(void)
 {
 	int (*tensor_new)(handle *) = (__typeof__(tensor_new))symbol("cudnnCreateTensorDescriptor");
@@ -347,6 +364,7 @@ static void calls(void)
 	attention_at_once(0);
 	attention_at_once(1);
 	other_graphs();
+	read_back();
 	older_calls();
 }
 
