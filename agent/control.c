@@ -44,6 +44,7 @@
 #define SKEW_TICK_NS 50000000ll /* while a window is open: what holds up all ranks is to end soon */
 #define BLIND_NS     10000000ll /* tick while there is no pipe to be woken by */
 #define SYNC_MS	     2000
+#define OPEN_MS	     50
 
 struct client {
 	int fd; /* -1 = free */
@@ -58,7 +59,7 @@ static struct {
 	struct client client[CLIENTS];
 	int64_t tick_ns;
 	int64_t deaf_ns; /* until then nobody is let in */
-	_Atomic uint32_t running, closing;
+	_Atomic uint32_t running, closing, opening;
 	int rank;
 } c = {.sock = {.fd = -1}, .wake = {-1, -1}};
 
@@ -248,8 +249,12 @@ static void mend(void)
 {
 	if (!is_ours(c.wake[0], 0, c.wake_ino) || !is_ours(c.wake[1], 0, c.wake_ino))
 		open_wake();
-	if (wt_config.control && !wt_control_sock_check(&c.sock) && !atomic_load(&c.closing))
+	if (!wt_config.control || wt_control_sock_check(&c.sock))
+		return;
+	atomic_store(&c.opening, 1);
+	if (!atomic_load(&c.closing))
 		wt_control_sock_open(&c.sock);
+	atomic_store(&c.opening, 0);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -351,6 +356,9 @@ void wt_control_stop(void)
 	if (!atomic_load(&c.running))
 		return;
 	atomic_store(&c.closing, 1);
+	/* A socket that is half made would stay in the directory: a few system calls, waited for if need be. */
+	for (int i = 0; i < OPEN_MS * 5 && atomic_load(&c.opening); i++)
+		nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 	wt_control_sock_remove(&c.sock);
 	wt_control_wake();
 }

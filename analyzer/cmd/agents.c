@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,18 @@ static int is_new(struct seen *seen, int dir_fd)
 	return 1;
 }
 
+/* Being made when its process was killed: ".PID.START.NAMESPACE". In another namespace nothing can be said of it. */
+static int is_half_made(const char *name)
+{
+	unsigned long long ns;
+	struct stat own;
+	int pid;
+
+	return sscanf(name, ".%d.%*u.%llu", &pid, &ns) == 2 && pid > 0 &&
+	       !stat("/proc/self/ns/pid", &own) && ns == (unsigned long long)own.st_ino &&
+	       kill(pid, 0) && errno == ESRCH;
+}
+
 static size_t find_in(struct seen *seen, const char *dir, int pid, struct wt_agent_ref *ret,
 		      size_t room)
 {
@@ -96,6 +109,8 @@ static size_t find_in(struct seen *seen, const char *dir, int pid, struct wt_age
 		struct wt_agent_ref *a = &ret[n];
 		int fd;
 
+		if (is_half_made(e->d_name))
+			unlinkat(dir_fd, e->d_name, 0);
 		if (e->d_name[0] < '0' || e->d_name[0] > '9')
 			continue;
 		fd = connect_to(dir_fd, e->d_name, &at);

@@ -94,6 +94,7 @@ python3 -c 'import json, sys; c = json.load(open(sys.argv[1]))["completeness"]; 
 	"$dir/killed.json" || die "the snapshot is not in the file"
 # What it left is cleared away by whoever looks.
 [ "$(sockets)" = 1 ] || die "a killed job leaves its socket"
+cp -a "$dir"/run/warptap/[0-9]* "$dir/run/warptap/.$(basename "$dir"/run/warptap/[0-9]*)" # and half a one
 refused --all status; [ "$(sockets)" = 0 ] || die "a stale socket stays"
 
 # ---- many agents; a child keeps no socket; a pid that comes again ----
