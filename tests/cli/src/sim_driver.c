@@ -525,7 +525,7 @@ static void late(void)
 	puts("after the driver");
 }
 
-/* Ends with kernels in flight (a second of them), and a host function that never returns. */
+/* Ends with kernels in flight (as long as the scenario says), and a host function that never returns. */
 static void for_ever(void *arg)
 {
 	for (;;)
