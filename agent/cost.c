@@ -92,8 +92,9 @@ void wt_cost_start(uint64_t tsc_hz)
 	cost.call_ticks = best / CALLS;
 }
 
-#define SAMPLE	   8	   /* of the WT_CHUNK_RECS calls of a chunk: a hundredth of their cost */
-#define TAKEN_AWAY 200000u /* ticks, some 60 us: the thread lost its processor meanwhile; that is nobody's cost */
+#define SAMPLE 8 /* of the WT_CHUNK_RECS calls of a chunk: a hundredth of their cost */
+#define TAKEN_AWAY                                                                                 \
+	200000u /* ticks, some 60 us: the thread lost its processor meanwhile; that is nobody's cost */
 
 void wt_cost_sample(struct wt_chunk *c)
 {
