@@ -38,12 +38,13 @@ dir, seconds = sys.argv[1], float(sys.argv[2])
 names = ("VmSize kB", "RssAnon kB", "threads", "descriptors", "black box bytes", "log bytes")
 rows = [[int(x) for x in l.split()] for l in open(dir + "/samples")]
 rows = [r for r in rows if len(r) == len(names)]
-assert len(rows) >= min(150, seconds / 2), (len(rows), "samples: nobody answered")
+assert len(rows) >= min(100, seconds / 4), (len(rows), "samples: nobody answered")
 quarter = len(rows) // 4
 for i, name in enumerate(names):
     settled, later = max(r[i] for r in rows[:quarter + 1]), max(r[i] for r in rows[quarter + 1:])
     print("%-16s %d at first, %d after a quarter, %d at most after it" % (name, rows[0][i], settled, later))
-    assert later <= settled + (256 if name == "RssAnon kB" else 0), name
+    # The black box keeps what it needed once: where the writer was held up longer than ever, a segment more.
+    assert later <= settled + {"RssAnon kB": 256, "black box bytes": 2 << 20}.get(name, 0), name
 made = dict(zip(("launch", "copy", "memset", "graph_launch"), map(int, re.search(
     r"launched (\d+) copied (\d+) set (\d+) graphs (\d+)", open(dir + "/out").read()).groups())))
 r = json.load(open(dir + "/r.json"))
