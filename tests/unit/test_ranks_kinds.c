@@ -429,6 +429,61 @@ static void test_one_export(void **state)
 	}
 }
 
+/* What a communicator joins: by the names that frameworks give, else by its members and what it does. */
+static void test_group_kinds(void **state)
+{
+	static const struct {
+		const char *name;
+		int stride; /* of its two members; 0: all ranks of the job */
+		uint8_t op;
+		enum wt_group_kind kind;
+		int grade;
+	} cases[] = {
+		{"TENSOR_MODEL_PARALLEL_GROUP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_TENSOR, 3},
+		{"PIPELINE_MODEL_PARALLEL_GROUP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_PIPELINE, 3},
+		{"DATA_PARALLEL_GROUP_WITH_CP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_DATA, 3},
+		{"EXPERT_MODEL_PARALLEL_GROUP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_EXPERT, 3},
+		{"EXPERT_DATA_PARALLEL_GROUP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_DATA, 3},
+		{"CONTEXT_PARALLEL_GROUP", 1, WT_COLL_ALL_REDUCE, WT_GROUP_CONTEXT, 3},
+		{"mesh_tp", 2, WT_COLL_ALL_REDUCE, WT_GROUP_TENSOR, 3},
+		{"mesh_fsdp", 1, WT_COLL_ALL_GATHER, WT_GROUP_DATA, 3},
+		{"pp:0", 1, WT_COLL_ALL_REDUCE, WT_GROUP_PIPELINE, 3},
+		{"ep:0", 1, WT_COLL_ALL_REDUCE, WT_GROUP_EXPERT, 3},
+		{"cp_1", 1, WT_COLL_ALL_REDUCE, WT_GROUP_CONTEXT, 3},
+		/* not a word by itself */
+		{"default_pg_tpu", 2, WT_COLL_ALL_REDUCE, WT_GROUP_DATA, 1},
+		{NULL, 1, WT_COLL_ALL_REDUCE, WT_GROUP_TENSOR, 1},
+		{NULL, 2, WT_COLL_ALL_REDUCE, WT_GROUP_DATA, 1},
+		{NULL, 1, WT_COLL_ALL_TO_ALL, WT_GROUP_EXPERT, 1},
+		{NULL, 0, WT_COLL_ALL_REDUCE, WT_GROUP_ALL, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint32_t members = cases[i].stride ? 2 : 4;
+		struct scene s;
+		struct result x;
+
+		begin(&s, 4, 1);
+		collect(&s, 0, 100 * MS);
+		for (uint32_t k = 0; k < members; k++) {
+			struct wt_collective c = like(9, 1, members, cases[i].op);
+
+			if (cases[i].name)
+				c.group = wt_builder_cstring(s.b, cases[i].name);
+			coll(&s, (int)k * (cases[i].stride ? cases[i].stride : 1), 10 * MS, 20 * MS,
+			     c);
+		}
+		x = end(&s);
+		assert_int_equal(x.r->ncomms, 1);
+		if (x.r->comms[0].kind != cases[i].kind ||
+		    x.r->comms[0].kind_grade != cases[i].grade)
+			fail_msg("case %zu, %s: %s, grade %d", i,
+				 cases[i].name ? cases[i].name : "",
+				 wt_group_names[x.r->comms[0].kind], x.r->comms[0].kind_grade);
+		finish(&x);
+	}
+}
+
 /* Rank 1 has no record before it comes to the root's operation: its beginning is the reason. */
 static void test_late_start(void **state)
 {
@@ -452,14 +507,23 @@ static void test_late_start(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pipeline),	cmocka_unit_test(test_families),
-		cmocka_unit_test(test_ends_disagree),	cmocka_unit_test(test_faster_than_link),
-		cmocka_unit_test(test_rooted),		cmocka_unit_test(test_early_root),
-		cmocka_unit_test(test_two_streams),	cmocka_unit_test(test_late_start),
-		cmocka_unit_test(test_chain_of_three),	cmocka_unit_test(test_gap_inside),
-		cmocka_unit_test(test_beside_another),	cmocka_unit_test(test_looked_at),
-		cmocka_unit_test(test_one_export),	cmocka_unit_test(test_buffered_send),
-		cmocka_unit_test(test_pipeline_skewed), cmocka_unit_test(test_grouped_all_to_all),
+		cmocka_unit_test(test_pipeline),
+		cmocka_unit_test(test_families),
+		cmocka_unit_test(test_ends_disagree),
+		cmocka_unit_test(test_faster_than_link),
+		cmocka_unit_test(test_rooted),
+		cmocka_unit_test(test_early_root),
+		cmocka_unit_test(test_two_streams),
+		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_chain_of_three),
+		cmocka_unit_test(test_gap_inside),
+		cmocka_unit_test(test_group_kinds),
+		cmocka_unit_test(test_beside_another),
+		cmocka_unit_test(test_looked_at),
+		cmocka_unit_test(test_one_export),
+		cmocka_unit_test(test_buffered_send),
+		cmocka_unit_test(test_pipeline_skewed),
+		cmocka_unit_test(test_grouped_all_to_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
