@@ -42,6 +42,15 @@ def cmdline(pid):
         return b""
 
 
+def alive(pid):
+    """Until the last of its threads has let go of its files: its black box is read only then."""
+    try:
+        state = open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0]
+        return state not in "ZX" or len(os.listdir("/proc/%d/task" % pid)) > 1
+    except OSError:
+        return False
+
+
 def soon(condition, seconds):
     for _ in range(seconds * 10):
         if condition():
@@ -109,11 +118,11 @@ def main():
         assert soon(lambda: job.poll() is not None, 120), "it does not end"
         took = time.monotonic() - start
         # An engine may go on for a while without the process that started it.
-        if not soon(lambda: not any(cmdline(p) for p in procs), 60):
+        if not soon(lambda: not any(alive(p) for p in procs), 20):
             for p in procs:
                 if cmdline(p).startswith(ENGINE):
                     os.kill(p, signal.SIGKILL)
-            soon(lambda: not any(cmdline(p) for p in procs), 10)
+            assert soon(lambda: not any(alive(p) for p in procs), 30), "it cannot be killed"
     finally:
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
