@@ -356,6 +356,9 @@ int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 			continue;
 		if (!fill(b)) {
 			lock_file(b);
+			if (strcmp(dirs[i], trace_dir) !=
+			    0) /* after a kill somebody will look for it */
+				wt_log("the black box is %s", wt_redacted_word(b->file.path));
 			wt_box = b;
 			return 0;
 		}

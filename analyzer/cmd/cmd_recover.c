@@ -203,6 +203,8 @@ int wt_cmd_recover(int argc, char **argv)
 		good |= rc != WT_EXIT_FAILED;
 	}
 	if (!boxes && !failed && !opt.quiet)
-		wt_say(stdout, "no black boxes: nothing to recover\n");
+		wt_say(stdout,
+		       "no black boxes: nothing to recover; where the folder is on a network "
+		       "file system they lie elsewhere, and the log beside the trace says where\n");
 	return !failed ? WT_EXIT_OK : good ? WT_EXIT_DAMAGED : WT_EXIT_FAILED;
 }

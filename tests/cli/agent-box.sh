@@ -46,6 +46,7 @@ mkdir "$dir/other" "$dir/disk"
 mount -t ramfs none "$dir/other"
 start "$dir/other"; at=$(ring); finish other
 [ "${at#/tmp/}" != "$at" ] && [ "${at#"$dir"/other}" = "$at" ] || die "the box is in $at"
+grep -q " the black box is $at\$" "$dir"/other/*.log || die "the log does not say where the box is"
 [ "$(says "$dir/other")" = 'black_box="file"' ] || die "other: the trace says $(says "$dir/other")"
 
 # ---- a disk that cannot hold it, and one that fills up behind it

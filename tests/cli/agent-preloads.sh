@@ -39,7 +39,7 @@ for lib in libjemalloc.so.2 libtcmalloc_minimal.so.4; do
 	job=(threads 60) launches=60
 	beside "$lib-before" "$path:$ours" whole
 	beside "$lib-after" "$ours:$path" whole
-	job=(fork 1) launches=80
+	job=(fork 1 libc) launches=40 # by a bare call an allocator's locks stay as another thread has them just then
 	beside "$lib-fork" "$ours:$path" whole
 done
 # The sanitizer's runtime must be first of all, as it says itself.
@@ -49,10 +49,14 @@ if [ -e "$asan" ]; then
 	tried=$((tried + 1))
 	job=(signals 500) launches=500 # not threads: ASan's own thread data does not stand a bare exit of a thread
 	beside asan "$asan:$ours" whole
-	job=(fork 1) launches=80
+	job=(fork 1 libc) launches=40
 	beside asan-fork "$asan:$ours" whole
 fi
 job=(plain 200) launches=200
 beside dlsym-after "$ours:$build/tests/cli/libother_dlsym.so" whole
 beside dlsym-before "$build/tests/cli/libother_dlsym.so:$ours" any
+# A second agent, of another installation: one of the two has CUPTI, the other stands back; everything is there once.
+mkdir "$dir/second"; cp "$ours" "$dir/second"
+beside twice "$ours:$dir/second/libwarptap.so" whole
+[ "$(ls "$dir/twice" | grep -c '\.wt$')" = 2 ] || fail "twice: $(ls "$dir/twice")"
 [ $tried = 3 ] || fail "only $tried of three other preloads are here"

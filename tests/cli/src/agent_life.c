@@ -3,7 +3,7 @@
 /*
  * Jobs that are born, multiply and end in every way a process can: agent_life WHAT [N [ARG]]
  *   plain     N launches, waited for                    running  N launches, returns while they run
- *   fork      N children, fork and raw clone, that try to use CUDA; refused as by the driver, end in four ways
+ *   fork      N children, fork and raw clone (ARG libc: fork alone), that try to use CUDA; refused, end in four ways
  *   capture   forks in the middle of a stream capture; the graph is whole afterwards
  *   vfork     N children of vfork: one that execs /bin/true, one that only ends
  *   forkexec  N children of fork, N of posix_spawn, that become this program with "plain 100"
@@ -137,7 +137,7 @@ static int forks(void)
 {
 	start();
 	for (long i = 0; i < n; i++) {
-		for (int how = 0; how < 8; how++) {
+		for (int how = 0; how < (strcmp(arg, "libc") ? 8 : 4); how++) {
 			pid_t pid = how < 4 ? fork() : raw_fork();
 
 			if (!pid) {
