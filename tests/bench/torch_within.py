@@ -17,6 +17,7 @@ of level api has exactly so many rows. At off nothing is counted: there the leve
 usage: torch_within.py BUILD DIR SETS ROUNDS eager|graph|both [LEVEL...]
 """
 import glob
+import math
 import os
 import random
 import re
@@ -108,28 +109,29 @@ def one_set(build, where, mode, level, rounds, steps, draw):
     return table, steps, a_step
 
 
-def mean(*blocks):
-    return [sum(values) / len(blocks) for values in zip(*blocks)]
-
-
+# Logarithms of ratios: of ratios themselves those above 1 lie further from it, and noise would read as a cost.
 def wall(w, n):
-    return w[WALL] / n[WALL] - 1
+    return math.log(w[WALL] / n[WALL])
 
 
 def charged(w, n):
-    return w[WALL] / (n[WALL] - n[AGENT]) - 1
+    return math.log(w[WALL] / (n[WALL] - n[AGENT]))
 
 
 def a_step(w, n):
-    return w[STEP] / n[STEP] - 1
+    return math.log(w[STEP] / n[STEP])
 
 
 def cpu(w, n):
-    return (w[CPU] + w[AGENT] + n[AGENT]) / n[CPU] - 1
+    return math.log((w[CPU] + w[AGENT] + n[AGENT]) / n[CPU])
 
 
 def cpu_again(w, n):
-    return w[CPU] / n[CPU] - 1
+    return math.log(w[CPU] / n[CPU])
+
+
+def percent(logarithm):
+    return 100 * math.expm1(logarithm)
 
 
 def print_row(what, name, pairs, sets, bootstrap, level=None):
@@ -137,12 +139,13 @@ def print_row(what, name, pairs, sets, bootstrap, level=None):
     if level is None:
         table = [[pairs(took["without again"], took["without"]) for took in rounds] for rounds in sets]
     else:
-        table = [[pairs(took["with"], mean(took["without"], took["without again"])) for took in rounds] for rounds in sets]
-    cost = 100 * hodges_lehmann([d for rounds in table for d in rounds])
-    low, high = (100 * v for v in interval(table, bootstrap))
+        table = [[(pairs(took["with"], took["without"]) + pairs(took["with"], took["without again"])) / 2 for took in rounds]
+                 for rounds in sets]
+    cost = percent(hodges_lehmann([d for rounds in table for d in rounds]))
+    low, high = map(percent, interval(table, bootstrap))
     print("  %-11s %-13s %+6.3f %%  [%+.3f, %+.3f]%s; by set:%s" % (
         what, name, cost, low, high, verdict(level, low, high) if pairs is charged else "",
-        "".join(" %+.2f" % (100 * hodges_lehmann(r)) for r in table)))
+        "".join(" %+.2f" % percent(hodges_lehmann(r)) for r in table)))
 
 
 def print_level(level, sets, steps, a_step_calls):
