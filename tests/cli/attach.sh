@@ -52,7 +52,7 @@ for level in count off; do
 	finish $level
 	[ "$(sockets)" = 0 ] || die "$level: the socket outlives the job"
 	"$build/warptap" report --json "$dir/$level" >"$dir/$level.json" || die "$level: no report"
-	# A call under way while collection is switched (2 threads, 4 windows, at both ends) may have a record and no row.
+	# A call under way while collection is switched (2 threads, 4 windows, both ends) may have a record and no row.
 	"$build/tests/e2e/join_check" "$dir/$level" 0 16 || die "$level: joined wrong"
 	python3 - "$dir/$level.json" "$dir/$level.out" $level "$dir"/$level/truth.*.tsv <<'P' || die "$level: the account is wrong"
 import json, re, sys
