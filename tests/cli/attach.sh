@@ -53,7 +53,7 @@ for level in count off; do
 	[ "$(sockets)" = 0 ] || die "$level: the socket outlives the job"
 	"$build/warptap" report --json "$dir/$level" >"$dir/$level.json" || die "$level: no report"
 	# A call under way while collection is switched (2 threads, 4 windows, both ends) may have a record and no row.
-	"$build/tests/e2e/join_check" "$dir/$level" 0 16 || die "$level: joined wrong"
+	"$build/tests/e2e/join_check" "$dir/$level" 16 || die "$level: joined wrong"
 	python3 - "$dir/$level.json" "$dir/$level.out" $level "$dir"/$level/truth.*.tsv <<'P' || die "$level: the account is wrong"
 import json, re, sys
 r = json.load(open(sys.argv[1]))
