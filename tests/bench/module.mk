@@ -18,8 +18,8 @@ $(SWITCH): tests/bench/src/switch.c $(wildcard agent/hooks_*.def) agent/hook_for
 	$(if $(filter 0,$(V)),@echo "  BENCH $<")
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fvisibility=hidden -shared $(INC) -Iagent $(LDFLAGS) -o $@ $< -lpthread -ldl
 
-# tests/cli/hook-instructions.sh and tests/torch/torch-counts.sh count with them.
-TEST_PROGRAMS += $(O)/tests/bench/bench_hook $(SWITCH)
+# tests/cli/hook-instructions.sh, tests/cli/analysis-memory.sh and tests/torch/torch-counts.sh count with them.
+TEST_PROGRAMS += $(O)/tests/bench/bench_hook $(O)/tests/bench/bench_analysis $(SWITCH)
 
 .PHONY: bench-bins
 bench-bins: all examples $(BENCH_BIN) $(CLI_BIN) $(SWITCH)
