@@ -5,6 +5,17 @@
 # recovered neither, nor in the log and the black box; the account is that of a trace with names, and ranks agree on
 # them.
 set -eu
+# A name of the host that no binary data holds by chance: in a name space of its own where that is allowed.
+if [ -z "${REDACT_HOST:-}" ]; then
+	for own in "unshare --uts" "unshare -r --uts"; do
+		if $own hostname host-of-theirs 2>/dev/null; then
+			export REDACT_HOST=own
+			exec $own sh -c 'hostname host-of-theirs && exec "$0"' "$0"
+		fi
+	done
+fi
+host=$(hostname)
+[ ${#host} -gt 4 ] || { echo "this host's name, $host, is found everywhere: looking for others only"; host=somebody; }
 build=$(realpath "${BUILD:-build}")
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 export WARPTAP_CONTROL_DIR=$dir/control WARPTAP_BUDGET=0 WARPTAP_EXIT_MS=10000 PYTHONDONTWRITEBYTECODE=1
@@ -23,11 +34,11 @@ rank() {
 		"$build/warptap" run -q "$@" --sim h100,devices=2 -o "$dir/$name" -- "$build/tests/cli/steady" seconds=1 rate=500 step=50 \
 		collective=100 id="$dir/$name.id" rank=$r ranks=2 device=$r
 }
-words='steady|somebody|unreleased|'"$(hostname)"'|'"$dir"
+words='steady|somebody|unreleased|'"$host"'|'"$dir"
 plain() { zstd -dcq "$@" | grep -aEo "$words" | sort | uniq -c; }
 
 job named || die "the job"
-for w in steady_0 somebody unreleased "$(hostname)" "$dir"; do
+for w in steady_0 somebody unreleased "$host" "$dir"; do
 	zstd -dcq "$dir"/named/*.wt | grep -aqF "$w" || die "without --redact there is no $w: nothing would be tested"
 done
 job redacted --redact || die "the redacted job"
