@@ -81,6 +81,7 @@ void wt_families_free(struct wt_families *f)
 
 #define MOST_ROWS	4096
 #define LONGEST_PATTERN 2048
+#define MOST_PLUSES	8
 #define MOST_TEXT	(1u << 20)
 enum column { PATTERN, FAMILY, LIBRARY, BOUND, ROLE, FLAGS, COLUMNS };
 #define MOST_CELLS 16
@@ -94,6 +95,15 @@ static int bad_line(struct wt_diag *diag, int line, const char *what)
 
 	snprintf(text, sizeof(text), "line %d: %s", line, what);
 	return wt_fail(diag, WT_E_CORRUPT, -1, "%s", text);
+}
+
+static int count_of(const char *s, char c)
+{
+	int n = 0;
+
+	for (; *s; s++)
+		n += *s == c;
+	return n;
 }
 
 /* Cuts a line at its tabs. */
@@ -152,9 +162,11 @@ static int read_row(char *line, int number, const int *place, struct wt_family_r
 	if (ret->bound == WT_BOUND_UNKNOWN)
 		return bad_line(diag, number,
 				"bound_guess is none of compute, memory, latency, comm");
-	/* Repetition counts are expanded by the library: a short pattern could take all memory. */
+	/* The library expands repetition: a short pattern with counts, or with a "+" of "+" of ..., could take all memory. */
 	if (strlen(ret->pattern) > LONGEST_PATTERN || strchr(ret->pattern, '{'))
 		return bad_line(diag, number, "the pattern is longer than 2048 or has a {count}");
+	if (count_of(ret->pattern, '+') > MOST_PLUSES)
+		return bad_line(diag, number, "the pattern has more than 8 times +");
 	if (!*ret->pattern || regcomp(&re, ret->pattern, REG_EXTENDED | REG_NOSUB))
 		return bad_line(diag, number, "the pattern is no POSIX extended expression");
 	regfree(&re);

@@ -59,7 +59,8 @@ int wt_trace_room(struct wt_trace *t, size_t rows)
 static void copy16(uint8_t to[16], const ProtobufCBinaryData *from)
 {
 	memset(to, 0, 16);
-	memcpy(to, from->data, from->len < 16 ? from->len : 16);
+	if (from->len)
+		memcpy(to, from->data, from->len < 16 ? from->len : 16);
 }
 
 static void load_pair(struct wt_trace *t, const char *key, const char *value)
