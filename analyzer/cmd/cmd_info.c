@@ -291,6 +291,8 @@ static void print_timeline(const struct wt_timeline *tl)
 	       steps);
 	print_processes(tl);
 	print_ops(tl);
+	if (tl->nframes)
+		wt_say(stdout, "  stacks     %zu frames of Python code\n", tl->nframes);
 	if (tl->ncounters) {
 		uint64_t samples = 0;
 

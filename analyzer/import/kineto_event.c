@@ -62,6 +62,9 @@ static const struct wt_kineto_field fields[] = {
 	FIELD("Total Allocated", U64, total_allocated, 0),
 	FIELD("Total Reserved", U64, total_reserved, 0),
 	FIELD("Process Group Ranks", GROUP_RANKS, comm, 0),
+	FIELD("Call stack", STACK, site, 0),
+	FIELD("Call Stack", STACK, site, 0),
+	FIELD("stack", STACK, site, 0),
 };
 #undef FIELD
 
@@ -118,7 +121,7 @@ int wt_kineto_is_aside(const struct wt_kineto_event *ev)
 {
 	if (ev->ph != 'X' || !(ev->flags & WT_KINETO_HAS_DUR) || ev->cat == WT_KINETO_UNSEEN ||
 	    (ev->cat > WT_KINETO_IGNORED && ev->cat != WT_KINETO_RANGE &&
-	     ev->cat != WT_KINETO_OPERATOR))
+	     ev->cat != WT_KINETO_OPERATOR && ev->cat != WT_KINETO_FRAME))
 		return 0;
 	return (ev->flags & WT_KINETO_HAS_STREAM && ev->stream != -1) ||
 	       text_is(&ev->name, "Event Sync") || text_is(&ev->name, "Context Sync") ||
@@ -302,6 +305,8 @@ static void set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *
 {
 	struct wt_kineto_event *ev = &ps->ev;
 	uint8_t pageable = 0;
+	const char *site;
+	size_t n;
 
 	switch (f->kind) {
 	case WT_KINETO_F_OBJECT_NAME:
@@ -316,6 +321,14 @@ static void set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *
 		t.n = t.n < sizeof(ev->coll_name) ? t.n : sizeof(ev->coll_name) - 1;
 		memcpy(ev->coll_name, t.s, t.n);
 		ev->coll_name[t.n] = '\0';
+		break;
+	case WT_KINETO_F_STACK:
+		ps->has_stacks |= t.n && ev->cat == WT_KINETO_OPERATOR;
+		if (!wt_kineto_stack_site(t.s, t.n, &site, &n))
+			break;
+		n = n < sizeof(ev->site) ? n : sizeof(ev->site) - 1;
+		memcpy(ev->site, site, n);
+		ev->site[n] = '\0';
 		break;
 	case WT_KINETO_F_DTYPE:
 		ev->dtype = wt_kineto_dtype(t.s, t.n, &ev->dtype_bytes);
@@ -457,6 +470,20 @@ int wt_kineto_is_told(const struct wt_json_text *name)
 #undef BEGINS
 }
 
+static int is_site(const struct wt_json_text *name)
+{
+	const char *s = name->s;
+	size_t n = name->n;
+
+	return wt_kineto_site(&s, &n);
+}
+
+/* The first operators say whether their stacks are in the file. */
+static int reads_stacks(const struct wt_kineto_parser *ps)
+{
+	return ps->operators < WT_KINETO_TRIED || ps->has_stacks;
+}
+
 int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 {
 	const struct wt_kineto_event *ev = &ps->ev;
@@ -472,17 +499,21 @@ int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 		return 0;
 	if (ev->cat == WT_KINETO_IGNORED)
 		return ev->ph || (ps->texts[0].s && !is_memory('i', &ps->texts[0]));
-	return ev->cat == WT_KINETO_OPERATOR && ps->texts[0].s &&
-	       !wt_kineto_is_told(&ps->texts[0]) && !wt_kineto_is_shaped(&ps->texts[0]);
+	if (!ps->texts[0].s || ev->cat < WT_KINETO_OPERATOR || wt_kineto_is_told(&ps->texts[0]))
+		return 0;
+	if (ev->cat == WT_KINETO_FRAME)
+		return !is_site(&ps->texts[0]);
+	return !reads_stacks(ps) && !wt_kineto_is_shaped(&ps->texts[0]);
 }
 
 int wt_kineto_wants_args(const struct wt_kineto_parser *ps)
 {
 	switch (ps->keeps_asides || ps->ev.ph == 'C' ? WT_KINETO_UNSEEN : ps->ev.cat) {
 	case WT_KINETO_RANGE:
+	case WT_KINETO_FRAME:
 		return 0;
 	case WT_KINETO_OPERATOR:
-		return ps->texts[0].s && wt_kineto_is_shaped(&ps->texts[0]);
+		return ps->texts[0].s && (reads_stacks(ps) || wt_kineto_is_shaped(&ps->texts[0]));
 	default:
 		return 1;
 	}
@@ -578,11 +609,12 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	wt_json_drop(ps->js);
 	memset(ev, 0, offsetof(struct wt_kineto_event, device));
 	if (ps->has_args) {
-		/* The two long texts at the end need no clearing. */
+		/* The long texts at the end need no clearing. */
 		memset(&ev->device, 0,
 		       offsetof(struct wt_kineto_event, coll_name) -
 			       offsetof(struct wt_kineto_event, device));
 		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
+		ev->site[0] = '\0';
 		ev->nseries = 0;
 		ps->has_args = 0;
 	}
@@ -595,6 +627,7 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 	ps->seen += (ev->flags & WT_KINETO_IS_EVENT) != 0;
 	if (rc < 0 || !ev->ph)
 		return rc;
+	ps->operators += ev->cat == WT_KINETO_OPERATOR && ps->operators < WT_KINETO_TRIED;
 	ev->name = ps->texts[0];
 	ev->arg_name = ps->texts[1];
 	if (ev->cat == WT_KINETO_COPY && ev->name.n) {

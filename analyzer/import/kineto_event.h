@@ -63,7 +63,8 @@ struct wt_kineto_event {
 	char coll_name[64];	/* cut if longer */
 	char group_desc[64];	/* "" if longer */
 	char group_ranks[1024]; /* "" if longer */
-	unsigned nseries;	/* of a counter; those beyond the array are not read */
+	char site[256];	  /* of an operator's stack: its innermost frame of the job's own; cut */
+	unsigned nseries; /* of a counter; those beyond the array are not read */
 	struct wt_kineto_series series[WT_KINETO_SERIES];
 };
 

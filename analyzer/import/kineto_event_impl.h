@@ -6,6 +6,8 @@
 #include "import/kineto_event.h"
 
 #define WT_KINETO_SLOTS 128u
+/* Arguments of so many operators are read in any case; of the others only if one of these had a stack. */
+#define WT_KINETO_TRIED 64u
 
 enum wt_kineto_field_kind {
 	WT_KINETO_F_U64,
@@ -18,7 +20,8 @@ enum wt_kineto_field_kind {
 	WT_KINETO_F_GROUP,	 /* part of what names a process group */
 	WT_KINETO_F_GROUP_DESC,	 /* that, and kept as text: what the framework calls it */
 	WT_KINETO_F_GROUP_RANKS, /* that, and kept as text */
-	WT_KINETO_F_DIMS,	 /* of operators: lists of sizes, types, values, one an input */
+	WT_KINETO_F_STACK,
+	WT_KINETO_F_DIMS, /* of operators: lists of sizes, types, values, one an input */
 	WT_KINETO_F_TYPES,
 	WT_KINETO_F_CONCRETE,
 };
@@ -37,6 +40,8 @@ struct wt_kineto_parser {
 	struct wt_kineto_event ev;
 	uint64_t seen;
 	int keeps_asides;
+	unsigned operators;		 /* read so far, up to WT_KINETO_TRIED */
+	int has_stacks;			 /* one of them had a stack */
 	uint8_t slots[WT_KINETO_SLOTS];	 /* hash of a key -> field + 1 */
 	struct wt_kineto_layout *layout; /* NULL: not wanted */
 	uint8_t has_args; /* the event's arguments may differ from zero: it read some, or the one before */

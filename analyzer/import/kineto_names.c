@@ -38,7 +38,7 @@ static const struct {
 	CAT("overhead", RANGE),
 	CAT("cpu_op", OPERATOR),
 	CAT("Operator", OPERATOR),
-	CAT("python_function", OPERATOR), /* of modules */
+	CAT("python_function", FRAME),
 	/* Chrome's own category of metadata events. */
 	CAT("__metadata", UNSEEN),
 #undef CAT
@@ -136,4 +136,64 @@ uint32_t wt_kineto_dtype(const char *s, size_t n, uint32_t *ret_bytes)
 		return UINT32_MAX;
 	*ret_bytes = types[best].bytes;
 	return types[best].code;
+}
+
+/* Past the last `mark` of a path. */
+static void drop_folder(const char **s, size_t *n, const char *mark)
+{
+	const char *at;
+
+	while ((at = memmem(*s, *n, mark, strlen(mark)))) {
+		at += strlen(mark);
+		*n -= (size_t)(at - *s);
+		*s = at;
+	}
+}
+
+int wt_kineto_site(const char **s, size_t *n)
+{
+	static const char *const others[] = {
+		"torch/",	 "triton/",   "contextlib.py(", "functools.py(",
+		"threading.py(", "runpy.py(", "importlib/",	"multiprocessing/",
+	};
+
+	/* "<built-in method matmul ...>", "<frozen runpy>(198): ...", "nn.Module: Linear_0"; most names end here. */
+	if (!*n || **s == '<' || (*n > 6 && !memcmp(*s, "torch/", 6)))
+		return 0;
+	if (**s == '/') {
+		drop_folder(s, n, "-packages/"); /* site-, dist- */
+		drop_folder(s, n, "/lib/python3");
+		if (*n && **s == '.') { /* of its version */
+			const char *at = memchr(*s, '/', *n);
+
+			*n -= at ? (size_t)(at + 1 - *s) : 0;
+			*s = at ? at + 1 : *s;
+		}
+	}
+	for (size_t i = 0; i < COUNT(others); i++)
+		if (*n >= strlen(others[i]) && !memcmp(*s, others[i], strlen(others[i])))
+			return 0;
+	return contains(*s, *n, "): ") && !contains(*s, *n, "/torchinductor_");
+}
+
+int wt_kineto_stack_site(const char *s, size_t n, const char **ret, size_t *ret_n)
+{
+	while (n) {
+		size_t m = 0;
+
+		while (m < n && s[m] != ';' && s[m] != '\n')
+			m++;
+		*ret = s;
+		*ret_n = m;
+		while (*ret_n && **ret == ' ') {
+			++*ret;
+			--*ret_n;
+		}
+		if (wt_kineto_site(ret, ret_n))
+			return 1;
+		m += m < n;
+		s += m;
+		n -= m;
+	}
+	return 0;
 }

@@ -15,6 +15,7 @@
 #include "bounds/occupancy.h"
 #include "ledger/sweep.h"
 #include "report/section.h"
+#include "report/sites.h"
 
 static void add_accounts(struct wt_report *r)
 {
@@ -140,11 +141,11 @@ static int add_kernels(struct wt_report *r)
 	const struct wt_timeline *tl = r->tl;
 	size_t nnames = wt_timeline_nstrings(tl);
 	uint32_t *row_of = calloc(nnames + 1, sizeof(*row_of)); /* + 1; 0 = none yet */
+	struct wt_sites *sites = NULL;
+	int err = row_of ? wt_sites_new(&sites, tl) : -WT_E_NOMEM;
 	size_t room = 0;
 
-	if (!row_of)
-		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->nops; i++) {
+	for (size_t i = 0; !err && i < tl->nops; i++) {
 		const struct wt_op *op = &tl->ops[i];
 		struct wt_kernel_row *row;
 		uint32_t name = op->name < nnames ? op->name : 0;
@@ -157,8 +158,8 @@ static int add_kernels(struct wt_report *r)
 				room = room ? room * 2 : 64;
 				row = realloc(r->kernels, room * sizeof(*row));
 				if (!row) {
-					free(row_of);
-					return -WT_E_NOMEM;
+					err = -WT_E_NOMEM;
+					break;
 				}
 				r->kernels = row;
 			}
@@ -169,8 +170,13 @@ static int add_kernels(struct wt_report *r)
 			row_of[name] = (uint32_t)++r->nkernels;
 		}
 		add_kernel(r, &r->kernels[row_of[name] - 1], op);
+		err = wt_sites_add(sites, row_of[name] - 1, op);
 	}
+	wt_sites_finish(sites, r->kernels);
+	wt_sites_free(sites);
 	free(row_of);
+	if (err)
+		return err;
 	if (r->nkernels)
 		qsort_r(r->kernels, r->nkernels, sizeof(*r->kernels), cmp_kernel, (void *)tl);
 	return 0;

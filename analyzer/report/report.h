@@ -33,6 +33,10 @@ struct wt_kernel_row {
 	uint32_t local_bytes; /* of a thread: most of any */
 	enum wt_dtype dtype, off_dtype;
 	uint8_t unverified;
+	uint32_t
+		site; /* a string: where in the job's own code most of it was launched; 0 = not known */
+	uint64_t site_count;
+	int64_t site_ns; /* of sum_ns, from there */
 };
 /* Kernel time and FLOPs by the number format that is multiplied in. */
 struct wt_math_row {

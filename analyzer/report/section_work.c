@@ -66,6 +66,25 @@ static void known_double(struct wt_jout *j, const char *key, double v)
 		wt_jout_null(j, key);
 }
 
+/* Of its time, else of its launches. */
+static double site_share(const struct wt_kernel_row *k)
+{
+	return k->sum_ns ? (double)k->site_ns / (double)k->sum_ns
+			 : (double)k->site_count / (double)k->count;
+}
+
+static void site_text(const struct wt_report *r, const struct wt_kernel_row *k,
+		      struct wt_strbuf *out)
+{
+	if (!k->site)
+		return;
+	wt_strbuf_adds(out, "          call site ");
+	wt_text_name(out, wt_timeline_string(r->tl, k->site), NAME_COLUMNS);
+	if (k->site_count < k->count)
+		wt_strbuf_addf(out, ", %.0f %% of it", 100 * site_share(k));
+	wt_strbuf_addc(out, '\n');
+}
+
 void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 {
 	wt_jout_open(j, "kernels", '[');
@@ -95,6 +114,8 @@ void wt_kernels_json(const struct wt_report *r, struct wt_jout *j)
 			wt_jout_null(j, "wave_idle_ns");
 		wt_jout_int(j, "below_one_wave_ns", k->small_ns);
 		wt_jout_uint(j, "local_bytes", k->local_bytes);
+		wt_jout_string(j, "call_site", k->site ? wt_timeline_string(r->tl, k->site) : NULL);
+		known_double(j, "call_site_share", site_share(k));
 		wt_jout_close(j, '}');
 	}
 	wt_jout_close(j, ']');
@@ -128,6 +149,7 @@ void wt_kernels_text(const struct wt_report *r, struct wt_strbuf *out)
 				       evidence_of(k) == WT_EVIDENCE_MEASURED ? " (measured)" : "",
 				       k->unverified ? " (unverified)" : "");
 		wt_strbuf_adds(out, "]\n");
+		site_text(r, k, out);
 	}
 	for (size_t i = TOP_KERNELS; i < r->nkernels; i++)
 		more_ns += r->kernels[i].sum_ns;

@@ -114,6 +114,7 @@ void wt_builder_free(struct wt_builder *b)
 	free(b->waits.rows);
 	free(b->memories.rows);
 	free(b->counters.rows);
+	free(b->frames.rows);
 	free(b->holes.rows);
 	free(b->counts.rows);
 	free(b->processes.rows);
@@ -393,6 +394,11 @@ void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m)
 void wt_builder_counter(struct wt_builder *b, const struct wt_counter *c)
 {
 	PUSH(b, counters, MOST_U32, *c);
+}
+
+void wt_builder_frame(struct wt_builder *b, const struct wt_frame *f)
+{
+	PUSH(b, frames, MOST_U32, *f);
 }
 
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole)

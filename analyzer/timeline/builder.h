@@ -69,6 +69,7 @@ void wt_builder_standing(struct wt_builder *b, const struct wt_standing *s);
 void wt_builder_wait(struct wt_builder *b, const struct wt_wait *w);
 void wt_builder_memory(struct wt_builder *b, const struct wt_memory *m);
 void wt_builder_counter(struct wt_builder *b, const struct wt_counter *c);
+void wt_builder_frame(struct wt_builder *b, const struct wt_frame *f);
 void wt_builder_hole(struct wt_builder *b, const struct wt_hole *hole);
 void wt_builder_count(struct wt_builder *b, const struct wt_count *count);
 /* One value a key and process: a later one takes its place. */

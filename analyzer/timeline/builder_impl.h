@@ -32,6 +32,7 @@ struct wt_builder {
 	WT_TABLE(struct wt_wait) waits;
 	WT_TABLE(struct wt_memory) memories;
 	WT_TABLE(struct wt_counter) counters;
+	WT_TABLE(struct wt_frame) frames;
 	WT_TABLE(struct wt_hole) holes;
 	WT_TABLE(struct wt_count) counts;
 	WT_TABLE(struct wt_process) processes;

@@ -188,6 +188,11 @@ static int dangling(const struct wt_builder *b)
 		if (b->counters.rows[i].process >= b->processes.n)
 			return 1;
 	}
+	for (size_t i = 0; i < b->frames.n; i++) {
+		if (b->frames.rows[i].process >= b->processes.n ||
+		    b->frames.rows[i].thread >= b->threads.n)
+			return 1;
+	}
 	for (size_t i = 0; i < b->standings.n; i++) {
 		if (b->standings.rows[i].process >= b->processes.n)
 			return 1;
@@ -240,6 +245,11 @@ static void add_bases(struct wt_builder *b)
 		struct wt_aside *a = &b->asides.rows[i];
 
 		shift(&a->start_ns, &a->end_ns, base_of(b, a->process));
+	}
+	for (size_t i = 0; i < b->frames.n; i++) {
+		struct wt_frame *f = &b->frames.rows[i];
+
+		shift(&f->start_ns, &f->end_ns, base_of(b, f->process));
 	}
 	for (size_t i = 0; i < b->counters.n; i++) {
 		struct wt_counter *c = &b->counters.rows[i];
@@ -630,6 +640,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	MOVE(tl, b, waits);
 	MOVE(tl, b, memories);
 	MOVE(tl, b, counters);
+	MOVE(tl, b, frames);
 	MOVE(tl, b, holes);
 	MOVE(tl, b, counts);
 	MOVE(tl, b, processes);

@@ -203,10 +203,11 @@ static int merge_instructions(struct wt_builder *b, struct wt_builder *from, str
 
 void wt_builder_merge(struct wt_builder *b, struct wt_builder *from)
 {
-	static const uint8_t appended[] = {
-		WT_TABLE_calls,	   WT_TABLE_collectives, WT_TABLE_ops,	       WT_TABLE_ranges,
-		WT_TABLE_asides,   WT_TABLE_holes,	 WT_TABLE_counts,      WT_TABLE_standings,
-		WT_TABLE_memories, WT_TABLE_waits,	 WT_TABLE_environment, WT_TABLE_counters};
+	static const uint8_t appended[] = {WT_TABLE_calls,  WT_TABLE_collectives, WT_TABLE_ops,
+					   WT_TABLE_ranges, WT_TABLE_asides,	  WT_TABLE_holes,
+					   WT_TABLE_counts, WT_TABLE_standings,	  WT_TABLE_memories,
+					   WT_TABLE_waits,  WT_TABLE_environment, WT_TABLE_counters,
+					   WT_TABLE_frames};
 	struct renaming r = {.n = {0}};
 
 	if (!b->inputs.n && !b->notes.n && !b->error) {

@@ -42,6 +42,7 @@ void wt_timeline_free(struct wt_timeline *tl)
 	free(tl->waits);
 	free(tl->memories);
 	free(tl->counters);
+	free(tl->frames);
 	free(tl->holes);
 	free(tl->counts);
 	free(tl->processes);

@@ -197,6 +197,17 @@ struct wt_range {
 };
 
 /*
+ * Code of the job's own (not of its framework or the interpreter) that ran on a thread: of those around a launch, the
+ * innermost is its call site.
+ */
+struct wt_frame {
+	int64_t start_ns, end_ns;
+	uint32_t name; /* "train.py(88): forward" */
+	uint32_t thread;
+	uint16_t process;
+};
+
+/*
  * A row of another tool's file that is neither work nor a call, yet counted by that tool: kept only when a view asks
  * for it (wt_builder_keep_asides), read by that view alone.
  */
@@ -407,6 +418,8 @@ struct wt_timeline {
 	size_t ncalls;
 	struct wt_range *ranges; /* sorted by start */
 	size_t nranges;
+	struct wt_frame *frames; /* as they came */
+	size_t nframes;
 	struct wt_aside *asides; /* sorted by start; none unless asked for */
 	size_t nasides;
 	struct wt_collective *collectives;

@@ -56,7 +56,7 @@ static void compare(const uint8_t *data, size_t n, size_t window_a, size_t windo
 		abort();
 	if (plainly && rc_a && (diag_a.offset != diag_b.offset || strcmp(diag_a.text, diag_b.text)))
 		abort();
-	if (a->ncounters != b->ncounters)
+	if (a->nframes != b->nframes || a->ncounters != b->ncounters)
 		abort();
 	for (size_t i = 0; i < a->ncounters; i++) {
 		const struct wt_counter *x = &a->counters[i], *y = &b->counters[i];

@@ -26,6 +26,14 @@ printf '{"traceEvents": [%s, %s, %s, {"args": {"v": "1e2"}, "name": "n", "ts": 1
 	seed kineto counters
 {
 	printf '{"traceEvents": ['
+	for stack in 'torch/a.py(1): f;train.py(2): g' '' '/x/lib/python3.9/b.py(3): h\\n c.py(4): \\u00e9' ';;; ' '/lib/python3.' '/a-packages/'; do
+		printf '{"ph": "X", "cat": "cpu_op", "name": "aten::to", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"Call stack": "%b"}},' "$stack"
+		printf '{"ph": "X", "cat": "python_function", "name": "%b", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"Python id": 1}},' "$stack"
+	done
+	printf '{"ph": "X", "cat": "cpu_op", "name": "b", "args": {"stack": 7}}, {"args": {"stack": "d.py(1): f"}, "cat": "cpu_op", "ph": "X", "ts": 1}]}'
+} | seed kineto stacks
+{
+	printf '{"traceEvents": ['
 	for dims in '[[4, 3], [], [1]]' '[]' '[[[1,2],[]], "a, ]"]' '[[1, 2,], 3]' '[[1 , 2], {"a": [1]}]' '[[1, tru]]' '[[1, 2]'; do
 		printf '{"ph": "X", "cat": "cpu_op", "name": "aten::to", "pid": 1, "ts": 1, "dur": 1, "args": {"Input Dims": %s, "Ev Idx": 1}},' "$dims"
 	done

@@ -116,6 +116,8 @@ class Trace:
                     [8, 512], [512, 512], []], "Call stack": "a\\b \"c\" \u00e9"})
                 self.host("python_function", "nn.Module: Linear_0", at, 31 * grain, **{"Python id": 3,
                                                                                      "Python parent id": None})
+            if self.o.stacks:
+                self.stack(at, grain)
             run("kernel", r.choice((GEMM, FLASH)), 7, r.randint(10, 60) * grain, "compute", launch,
                 grid=[r.randint(1, 512), 1, 1], block=[128, 1, 1], **{"registers per thread": 128,
                                                                       "shared memory": 16384})
@@ -132,6 +134,16 @@ class Trace:
         self.device_sync(device, at, end)
         self.host("user_annotation", f"ProfilerStep#{number}", begin, end + 2 * grain - begin)
         return end + r.randint(5, 50) * grain
+
+    def stack(self, at, grain):
+        """What Python was doing during the launch that comes next."""
+        if self.o.stacks == "arg":
+            self.host("cpu_op", "aten::linear", at, grain, **{
+                "Call stack": "/x/site-packages/torch/nn/linear.py(5): forward;model.py(12): layer;train.py(7): <module>"})
+            return
+        for name, start in (("train.py(7): <module>", self.base), ("model.py(12): layer", at - 1),
+                            ("torch/nn/linear.py(5): forward", at), ("<built-in function linear>", at)):
+            self.host("python_function", name, start, at + grain - start, **{"Python id": 1, "Python parent id": 0})
 
     def device_sync(self, device, at, end):
         """A row on the GPU's track that is no work."""
@@ -196,6 +208,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--style", choices=STYLES, default="new")
     p.add_argument("--steps", type=int, default=2)
+    p.add_argument("--stacks", choices=("arg", "frames"), help="of launches: an operator's argument, or Python's frames")
     p.add_argument("--layers", type=int, default=3)
     p.add_argument("--devices", type=int, default=1)
     p.add_argument("--rank", type=int, default=0)

@@ -15,6 +15,7 @@
 
 #include "base/strbuf.h"
 #include "import/import_kineto.h"
+#include "import/kineto_names.h"
 
 static struct wt_diag diag;
 
@@ -73,6 +74,13 @@ static void describe(const struct wt_timeline *tl, struct wt_strbuf *to)
 		wt_strbuf_addf(to, "range %lld %lld '%s' kind %d step %lld\n",
 			       (long long)r->start_ns, (long long)r->end_ns,
 			       wt_timeline_string(tl, r->name), r->kind, (long long)r->step);
+	}
+	for (size_t i = 0; i < tl->nframes; i++) {
+		const struct wt_frame *f = &tl->frames[i];
+
+		wt_strbuf_addf(to, "frame %lld %lld '%s' tid %lld\n", (long long)f->start_ns,
+			       (long long)f->end_ns, wt_timeline_string(tl, f->name),
+			       (long long)tl->threads[f->thread].tid);
 	}
 	for (size_t i = 0; i < tl->ncollectives; i++) {
 		const struct wt_collective *c = &tl->collectives[i];
@@ -624,6 +632,84 @@ static void test_too_many_devices(void **state)
 	wt_strbuf_release(&text);
 }
 
+#define PYTHON(name_, ts_)                                                                         \
+	"{\"ph\": \"X\", \"cat\": \"python_function\", \"name\": \"" name_                         \
+	"\", \"pid\": 1, \"tid\": 5, \"ts\": " #ts_ ", \"dur\": 2, \"args\": {\"Python id\": 1}}"
+#define OPERATOR(args_)                                                                            \
+	"{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add\", \"pid\": 1, \"tid\": 5, "   \
+	"\"ts\": 9, \"dur\": 1, \"args\": {" args_ "}}"
+
+#define STACK(key_, text_) OPERATOR("\"" key_ "\": \"" text_ "\"")
+#define PROCESS_ROW	   "process -1 '' rank -1 of 0 host ''\n"
+
+static void test_frames(void **state)
+{
+	struct wt_strbuf text = {0};
+	struct wt_timeline *tl;
+
+	expect("[" PYTHON("train.py(88): forward",
+			  1) "," PYTHON("torch/nn/x.py(7): f",
+					2) "," PYTHON("<built-in method matmul>",
+						      3) "," PYTHON("/u/lib/python3.12/"
+								    "site-packages/vllm/m.py(3): g",
+								    4) "]",
+	       0,
+	       "frame 1000 3000 'train.py(88): forward' tid 5\n"
+	       "frame 4000 6000 'vllm/m.py(3): g' tid 5\n" PROCESS_ROW);
+	/* Of a stack the innermost frame that counts; empty ones and those of PyTorch alone give none. */
+	expect("[" STACK("Call stack", "torch/a.py(1): f;train.py(2): <module>;b.py(3): g"),
+	       -WT_E_TRUNCATED, "frame 9000 10000 'train.py(2): <module>' tid 5\n" PROCESS_ROW);
+	expect("[" STACK("Call Stack", "<built-in f>\\n c.py(4): \\u00e9") "]", 0,
+	       "frame 9000 10000 'c.py(4): \xc3\xa9' tid 5\n" PROCESS_ROW);
+	expect("[" STACK("stack", "") "," STACK("stack", "torch/a.py(1): f") "]", 0, PROCESS_ROW);
+	/* Operators are read on for stacks only if one of the first had one. */
+	for (int first = 0; first < 2; first++) {
+		wt_strbuf_adds(&text, "[");
+		for (int i = 0; i < 70; i++)
+			wt_strbuf_addf(&text, "%s%s", i ? "," : "",
+				       (first && i == 63) || i == 69
+					       ? STACK("Call stack", "a.py(1): f")
+					       : OPERATOR(""));
+		wt_strbuf_adds(&text, "]");
+		tl = import(text.s, text.n, 0, 0);
+		assert_int_equal(tl->nframes, first * 2);
+		wt_timeline_free(tl);
+		text.n = 0;
+	}
+	wt_strbuf_release(&text);
+}
+
+static void test_sites(void **state)
+{
+	static const struct {
+		const char *frame, *site; /* NULL: none */
+	} rows[] = {
+		{"train.py(88): forward", "train.py(88): forward"},
+		{"/srv/torchlike/a b.py(1): f", "/srv/torchlike/a b.py(1): f"},
+		{"/opt/lib/python3.7/site-packages/torch/_ops.py(1): f", NULL},
+		{"/usr/lib/python3/dist-packages/x.py(1): f", "x.py(1): f"},
+		{"/usr/lib/python3.12/threading.py(9): run", NULL},
+		{"/tmp/torchinductor_u/ab/cab.py(9): call", NULL},
+		{"contextlib.py(81): inner", NULL},
+		{"nn.Module: Linear_0", NULL},
+		{"<frozen runpy>(198): _run_module_as_main", NULL},
+		{"/usr/lib/python3.", NULL},
+		{"/", NULL},
+		{"", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const char *s = rows[i].frame;
+		size_t n = strlen(s);
+
+		assert_int_equal(wt_kineto_site(&s, &n), rows[i].site != NULL);
+		if (rows[i].site) {
+			assert_int_equal(n, strlen(rows[i].site));
+			assert_memory_equal(s, rows[i].site, n);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -642,6 +728,8 @@ int main(void)
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_other_json),
 		cmocka_unit_test(test_too_many_devices),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_sites),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
