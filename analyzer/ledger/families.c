@@ -162,7 +162,7 @@ static int read_row(char *line, int number, const int *place, struct wt_family_r
 	if (ret->bound == WT_BOUND_UNKNOWN)
 		return bad_line(diag, number,
 				"bound_guess is none of compute, memory, latency, comm");
-	/* The library expands repetition: a short pattern with counts, or with a "+" of "+" of ..., could take all memory. */
+	/* The library expands repetition: a short pattern with counts, or a + of a + of..., could take all memory. */
 	if (strlen(ret->pattern) > LONGEST_PATTERN || strchr(ret->pattern, '{'))
 		return bad_line(diag, number, "the pattern is longer than 2048 or has a {count}");
 	if (count_of(ret->pattern, '+') > MOST_PLUSES)
