@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "box_places.h"
 #include "config.h"
 #include "proc_text.h"
 #include "proto/wt_err.h"
@@ -330,8 +331,8 @@ static void lock_file(struct wt_box *b)
 int wt_box_open(const char *trace_dir, const char *stem, uint64_t cap_bytes)
 {
 	struct wt_box *b = &the_box;
-	const char *dirs[] = {wt_config.ring_dir, trace_dir, "/tmp",
-			      secure_getenv("XDG_RUNTIME_DIR"), "/dev/shm"};
+	const char *dirs[] =
+		WT_BOX_PLACES(wt_config.ring_dir, trace_dir, secure_getenv("XDG_RUNTIME_DIR"));
 	size_t n = sizeof(dirs) / sizeof(dirs[0]);
 	uint64_t limit = cgroup_limit() / 100;
 

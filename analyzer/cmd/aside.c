@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "recover/recover.h"
@@ -41,13 +40,11 @@ static int make(const char *ring, const char *path)
 
 const char *wt_aside(const char *path, char name[WT_ASIDE_NAME], int *ret_fd)
 {
-	size_t n = strlen(path);
 	char ring[PATH_MAX];
 
 	*ret_fd = -1;
-	if (n < 4 || strcmp(path + n - 3, ".wt") != 0 ||
-	    snprintf(ring, sizeof(ring), "%.*s.ring", (int)(n - 3), path) >= (int)sizeof(ring) ||
-	    access(ring, R_OK) || wt_recover_is_held(ring))
+	if (wt_recover_box_of(path, ring, sizeof(ring)) || access(ring, R_OK) ||
+	    wt_recover_is_held(ring))
 		return path;
 	*ret_fd = make(ring, path);
 	if (*ret_fd < 0)

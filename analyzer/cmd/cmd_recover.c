@@ -22,7 +22,7 @@ static const char usage_text[] =
 	"usage: warptap recover [-k] [-q] [-o OUT.wt] PATH...\n"
 	"\n"
 	"Adds to the traces of killed jobs what is only in their black boxes. PATH is a folder, a\n"
-	"black box (*.ring) or the trace beside one. See man warptap-recover.\n"
+	"black box (*.ring) or the trace of one. See man warptap-recover.\n"
 	"\n"
 	"  -o OUT.wt  of one black box: write the whole trace there, change nothing else\n"
 	"  -k         keep the black boxes\n"
@@ -80,16 +80,14 @@ static void sync_folder(const char *file)
 	close(fd);
 }
 
-static int recover(const char *ring, const struct options *opt)
+static int recover_pair(const char *ring, const char *trace, const struct options *opt)
 {
-	char trace[PATH_MAX], out[PATH_MAX + 32];
 	struct wt_diag diag = {.offset = -1};
+	char out[PATH_MAX + 32];
 	struct wt_recovered got;
 
 	if (wt_recover_is_held(ring))
 		return complain(ring, "its job still records: nothing to recover");
-	if (wt_recover_trace_of(ring, trace, sizeof(trace), &diag))
-		return complain(ring, diag.text);
 	snprintf(out, sizeof(out), "%s.part.%ld", trace, (long)getpid());
 	if (wt_recover(ring, trace, opt->output ? opt->output : out, &got, &diag))
 		return complain(ring, diag.text);
@@ -116,36 +114,61 @@ static int recover(const char *ring, const struct options *opt)
 	return WT_EXIT_OK;
 }
 
-static int is_ring(const struct dirent *d)
+static int recover(const char *ring, const struct options *opt)
 {
-	return ends_with(d->d_name, ".ring");
+	struct wt_diag diag = {.offset = -1};
+	char trace[PATH_MAX];
+
+	if (wt_recover_trace_of(ring, trace, sizeof(trace), &diag))
+		return complain(ring, wt_recover_is_held(ring)
+					      ? "its job still records: nothing to recover"
+					      : diag.text);
+	return recover_pair(ring, trace, opt);
+}
+
+static int is_ours(const struct dirent *d)
+{
+	return ends_with(d->d_name, ".ring") || ends_with(d->d_name, ".wt");
+}
+
+/* A black box; or a trace whose box is not in the folder. 0 = a trace that has none, or has it here. */
+static int recover_entry(const char *folder, const char *name, const struct options *opt,
+			 int *ret_n)
+{
+	char path[PATH_MAX], ring[PATH_MAX];
+	size_t n;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	if (ends_with(name, ".ring")) {
+		++*ret_n;
+		return recover(path, opt);
+	}
+	n = strlen(path) - 3;
+	if (wt_recover_box_of(path, ring, sizeof(ring)) ||
+	    (!strncmp(path, ring, n) && !strcmp(ring + n, ".ring")))
+		return 0;
+	++*ret_n;
+	return recover_pair(ring, path, opt);
 }
 
 static int recover_folder(const char *path, const struct options *opt, int *ret_n)
 {
 	struct dirent **names = NULL;
-	int n = scandir(path, &names, is_ring, alphasort), worst = 0, good = 0;
+	int n = scandir(path, &names, is_ours, alphasort), bad = 0, boxes = 0;
 
 	if (n < 0)
 		return complain(path, strerror(errno));
 	for (int i = 0; i < n; i++) {
-		char ring[PATH_MAX];
-
-		snprintf(ring, sizeof(ring), "%s/%s", path, names[i]->d_name);
-		if (recover(ring, opt))
-			worst = WT_EXIT_FAILED;
-		else
-			good++;
+		bad += recover_entry(path, names[i]->d_name, opt, &boxes) != 0;
 		free(names[i]);
 	}
 	free(names);
-	*ret_n += n;
-	return worst && good ? WT_EXIT_DAMAGED : worst;
+	*ret_n += boxes;
+	return !bad ? WT_EXIT_OK : boxes > bad ? WT_EXIT_DAMAGED : WT_EXIT_FAILED;
 }
 
 static int recover_path(const char *path, const struct options *opt, int *ret_n)
 {
-	size_t n = strlen(path);
 	char ring[PATH_MAX];
 	struct stat st;
 
@@ -155,9 +178,9 @@ static int recover_path(const char *path, const struct options *opt, int *ret_n)
 	++*ret_n;
 	if (!ends_with(path, ".wt"))
 		return recover(path, opt);
-	if (snprintf(ring, sizeof(ring), "%.*s.ring", (int)(n - 3), path) >= (int)sizeof(ring))
-		return complain(path, strerror(ENAMETOOLONG));
-	return access(ring, F_OK) ? complain(path, "no black box beside it") : recover(ring, opt);
+	return wt_recover_box_of(path, ring, sizeof(ring))
+		       ? complain(path, "no black box of its own on this machine")
+		       : recover_pair(ring, path, opt);
 }
 
 static int wrong_use(const char *text, const char *what)
@@ -203,8 +226,7 @@ int wt_cmd_recover(int argc, char **argv)
 		good |= rc != WT_EXIT_FAILED;
 	}
 	if (!boxes && !failed && !opt.quiet)
-		wt_say(stdout,
-		       "no black boxes: nothing to recover; where the folder is on a network "
-		       "file system they lie elsewhere, and the log beside the trace says where\n");
+		wt_say(stdout, "no black boxes: nothing to recover; where the folder is on a "
+			       "network file system they lie on the machine that recorded\n");
 	return !failed ? WT_EXIT_OK : good ? WT_EXIT_DAMAGED : WT_EXIT_FAILED;
 }

@@ -26,6 +26,8 @@ struct wt_recovered {
 
 /* The trace a box belongs to: beside it under the same name, else where the job wrote it. 0, -WT_E_x. */
 int wt_recover_trace_of(const char *ring, char *ret, uint64_t bytes, struct wt_diag *diag);
+/* The box of a trace: beside it, or where the agent of this machine puts them. 0, -WT_E_NOENT. */
+int wt_recover_box_of(const char *trace, char *ret, uint64_t bytes);
 /* 1: the process that records into it still lives, or holds it. */
 int wt_recover_is_held(const char *ring);
 /* Writes the whole trace to `out`, which must not exist. 0, or -WT_E_x and why; then there is no `out`. */
