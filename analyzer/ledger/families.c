@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See families.h. Expressions are compiled at first use: a file with five kernels needs few of them. */
+/*
+ * See families.h. An expression's alternatives are asked one by one; most are told by a word (pattern_words.h). Those
+ * that are more than a word are read at first use: a file with five kernels needs few of them. What pattern.h does not
+ * know is left to the C library, whole.
+ */
 #include "ledger/families.h"
 
 #include <regex.h>
@@ -7,12 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ledger/pattern.h"
 #include "ledger/pattern_words.h"
 
-#define LONGEST_NAME 2048 /* of a name, what expressions see: template names of megabytes exist */
-#define MOST_NAMES   (1u << 24) /* that are remembered */
-#define LATENCY_NS   10000
-#define SMALL_TILE   32
+#define LONGEST_NAME	  2048 /* of a name, what expressions see: template names of megabytes exist */
+#define MOST_NAMES	  (1u << 24) /* that are remembered */
+#define MOST_ALTERNATIVES 64	     /* that are asked one by one */
+#define LATENCY_NS	  10000
+#define SMALL_TILE	  32
 
 /* What was found out about a name. */
 struct known {
@@ -29,30 +35,65 @@ struct wt_families {
 	int n;
 	struct wt_family_row *own; /* a table of the caller's; its words lie in `text` */
 	char *text;
-	regex_t *compiled;
-	uint8_t *is_compiled;
-	struct wt_pattern_words *words; /* a row each */
-	struct known *known;		/* by name id */
+	struct row {
+		uint32_t first, nalternatives;
+		uint8_t by_library;
+		regex_t *compiled; /* NULL: not yet */
+	} * rows;
+	struct alternative {
+		struct wt_alternative words;
+		struct wt_pattern *pattern; /* NULL: not yet, or not needed */
+	} * alternatives;
+	size_t nalternatives, room;
+	struct known *known; /* by name id */
 	size_t known_room;
 };
+
+/* Takes row i's expression apart. */
+static int add_alternatives(struct wt_families *f, int i)
+{
+	const char *pattern = f->table[i].pattern;
+	int32_t at = 0;
+
+	f->rows[i].first = (uint32_t)f->nalternatives;
+	do {
+		if (f->nalternatives == f->room) {
+			size_t room = f->room ? f->room * 2 : 1024;
+			struct alternative *more = realloc(f->alternatives, room * sizeof(*more));
+
+			if (!more)
+				return -WT_E_NOMEM;
+			f->alternatives = more;
+			f->room = room;
+		}
+		f->alternatives[f->nalternatives].pattern = NULL;
+		at = wt_pattern_alternative(pattern, at,
+					    &f->alternatives[f->nalternatives++].words);
+		f->rows[i].nalternatives++;
+	} while (at >= 0 && f->rows[i].nalternatives < MOST_ALTERNATIVES);
+	if (at >= 0) { /* a caller's row: many questions in one are the library's strength */
+		f->nalternatives = f->rows[i].first;
+		f->rows[i].by_library = 1;
+	}
+	return 0;
+}
 
 static struct wt_families *with_table(const struct wt_family_row *table, int n)
 {
 	struct wt_families *f = calloc(1, sizeof(*f));
+	int err = 0;
 
 	if (!f)
 		return NULL;
 	f->table = table;
 	f->n = n;
-	f->compiled = calloc((size_t)n + 1, sizeof(*f->compiled));
-	f->is_compiled = calloc((size_t)n + 1, 1);
-	f->words = calloc((size_t)n + 1, sizeof(*f->words));
-	if (!f->compiled || !f->is_compiled || !f->words) {
+	f->rows = calloc((size_t)n + 1, sizeof(*f->rows));
+	for (int i = 0; f->rows && table && i < n && !err; i++)
+		err = add_alternatives(f, i);
+	if (!f->rows || err) {
 		wt_families_free(f);
 		return NULL;
 	}
-	for (int i = 0; table && i < n; i++)
-		wt_pattern_words(table[i].pattern, &f->words[i]);
 	return f;
 }
 
@@ -65,12 +106,15 @@ void wt_families_free(struct wt_families *f)
 {
 	if (!f)
 		return;
-	for (int i = 0; f->is_compiled && i < f->n; i++)
-		if (f->is_compiled[i])
-			regfree(&f->compiled[i]);
-	free(f->compiled);
-	free(f->is_compiled);
-	free(f->words);
+	for (int i = 0; f->rows && i < f->n; i++) {
+		if (f->rows[i].compiled)
+			regfree(f->rows[i].compiled);
+		free(f->rows[i].compiled);
+	}
+	for (size_t i = 0; i < f->nalternatives; i++)
+		wt_pattern_free(f->alternatives[i].pattern);
+	free(f->rows);
+	free(f->alternatives);
 	free(f->known);
 	free(f->own);
 	free(f->text);
@@ -188,8 +232,8 @@ static int parse_lines(struct wt_families *f, struct wt_diag *diag)
 				return wt_fail(diag, WT_E_LIMIT, -1, "more than %d lines",
 					       MOST_ROWS);
 			err = read_row(line, number, place, &f->own[f->n], diag);
-			if (!err)
-				wt_pattern_words(f->own[f->n].pattern, &f->words[f->n]);
+			if (!err && add_alternatives(f, f->n))
+				return wt_fail(diag, WT_E_NOMEM, -1, "out of memory");
 			f->n += !err;
 		}
 	}
@@ -221,6 +265,47 @@ int wt_families_parse(struct wt_families **ret, const char *text, size_t n, stru
 	return 0;
 }
 
+static int finds_by_library(struct wt_families *f, int i, const char *name)
+{
+	struct row *row = &f->rows[i];
+
+	if (!row->compiled) {
+		row->compiled = malloc(sizeof(*row->compiled));
+		/* A test compiles every row of our table, and a caller's was tried: failure here is lack of memory. */
+		if (!row->compiled ||
+		    regcomp(row->compiled, f->table[i].pattern,
+			    REG_EXTENDED | REG_NOSUB | (f->table[i].icase ? REG_ICASE : 0))) {
+			free(row->compiled);
+			row->compiled = NULL;
+			return 0;
+		}
+	}
+	return !regexec(row->compiled, name, 0, NULL, 0);
+}
+
+/* Whether row i's expression finds something in the name, whose pairs are given. */
+static int finds(struct wt_families *f, int i, const char *name, const struct wt_pairs *pairs)
+{
+	const struct wt_family_row *row = &f->table[i];
+
+	for (uint32_t k = 0; k < f->rows[i].nalternatives && !f->rows[i].by_library; k++) {
+		struct alternative *a = &f->alternatives[f->rows[i].first + k];
+
+		if (!wt_alternative_may_match(&a->words, row->pattern, row->icase, name, pairs))
+			continue;
+		if (a->words.is_word)
+			return 1;
+		if (!a->pattern)
+			a->pattern =
+				wt_pattern_new(row->pattern + a->words.at, a->words.n, row->icase);
+		if (!a->pattern)
+			f->rows[i].by_library = 1;
+		else if (wt_pattern_finds(a->pattern, name))
+			return 1;
+	}
+	return f->rows[i].by_library && finds_by_library(f, i, name);
+}
+
 static uint32_t match(struct wt_families *f, const char *name)
 {
 	char cut[LONGEST_NAME + 1];
@@ -232,21 +317,9 @@ static uint32_t match(struct wt_families *f, const char *name)
 		name = cut;
 	}
 	wt_pairs_of(name, strlen(name), &pairs);
-	for (int i = 0; i < f->n; i++) {
-		const struct wt_family_row *row = &f->table[i];
-
-		if (!wt_pattern_may_match(&f->words[i], row->pattern, row->icase, name, &pairs))
-			continue;
-		if (!f->is_compiled[i]) {
-			/* The table is ours and a test compiles every row: failure here is lack of memory. */
-			if (regcomp(&f->compiled[i], row->pattern,
-				    REG_EXTENDED | REG_NOSUB | (row->icase ? REG_ICASE : 0)))
-				continue;
-			f->is_compiled[i] = 1;
-		}
-		if (!regexec(&f->compiled[i], name, 0, NULL, 0))
+	for (int i = 0; i < f->n; i++)
+		if (finds(f, i, name, &pairs))
 			return (uint32_t)i + 1;
-	}
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SHORTEST 3u /* shorter words are in most names */
+#define LONGEST	 127u
 
 /* Behind the class that starts at p. */
 static const char *behind_class(const char *p)
@@ -85,33 +86,28 @@ static const char *longest_run(const char *p, const char **ret_run, size_t *ret_
 	return p;
 }
 
-void wt_pattern_words(const char *pattern, struct wt_pattern_words *ret)
+int32_t wt_pattern_alternative(const char *pattern, int32_t at, struct wt_alternative *ret)
 {
-	const char *p = pattern, *run = pattern;
+	const char *from = pattern + at, *run = from, *end;
 	size_t n;
 
-	ret->n = 0;
-	for (;; p++) {
-		p = longest_run(p, &run, &n);
-		if (n < SHORTEST || ret->n == WT_PATTERN_ALTERNATIVES ||
-		    run + n - pattern > UINT16_MAX) {
-			ret->n = 0;
-			return;
-		}
-		wt_pairs_of(run, n, &ret->word[ret->n].pairs);
-		ret->word[ret->n].at = (uint16_t)(run - pattern);
-		ret->word[ret->n++].n = (uint16_t)n;
-		if (*p != '|')
-			return;
+	end = longest_run(from, &run, &n);
+	*ret = (struct wt_alternative){.at = (uint16_t)at, .n = (uint16_t)(end - from)};
+	if (n >= SHORTEST) {
+		ret->word_at = (uint16_t)(run - pattern);
+		ret->word_n = (uint16_t)n;
+		ret->is_word = n == ret->n && n <= LONGEST;
+		wt_pairs_of(run, n, &ret->pairs);
 	}
+	return *end ? (int32_t)(end + 1 - pattern) : -1;
 }
 
 static int holds(const char *name, const char *word, size_t n, int icase)
 {
-	char copy[128];
+	char copy[LONGEST + 1];
 
 	/* The head of a long word will do. */
-	n = n < sizeof(copy) ? n : sizeof(copy) - 1;
+	n = n < LONGEST ? n : LONGEST;
 	memcpy(copy, word, n);
 	copy[n] = '\0';
 	return (icase ? strcasestr(name, copy) : strstr(name, copy)) != NULL;
@@ -135,12 +131,9 @@ static int holds_pairs(const struct wt_pairs *in, const struct wt_pairs *of)
 		 (of->bits[2] & ~in->bits[2]) | (of->bits[3] & ~in->bits[3]));
 }
 
-int wt_pattern_may_match(const struct wt_pattern_words *w, const char *pattern, int icase,
-			 const char *name, const struct wt_pairs *pairs)
+int wt_alternative_may_match(const struct wt_alternative *a, const char *pattern, int icase,
+			     const char *name, const struct wt_pairs *pairs)
 {
-	for (unsigned i = 0; i < w->n; i++)
-		if (holds_pairs(pairs, &w->word[i].pairs) &&
-		    holds(name, pattern + w->word[i].at, w->word[i].n, icase))
-			return 1;
-	return !w->n;
+	return !a->word_n || (holds_pairs(pairs, &a->pairs) &&
+			      holds(name, pattern + a->word_at, a->word_n, icase));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which words a name must hold for a POSIX extended expression to match it: of each alternative the longest run of
- * plain characters that is in every match. Looking for words costs a hundredth of running the expression, and nearly
- * all questions end with no. Thread-safe: pure functions.
+ * The alternatives of a POSIX extended expression, and which word a name must hold for one to match it: the longest run
+ * of plain characters that is in every match. Looking for words costs a hundredth of running an expression, nearly all
+ * questions end with no, and most alternatives are nothing but a word. Thread-safe: pure functions.
  */
 #ifndef WT_PATTERN_WORDS_H
 #define WT_PATTERN_WORDS_H
@@ -10,27 +10,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WT_PATTERN_ALTERNATIVES 40
-
 /* Which pairs of neighbouring characters a text holds, letters without case: a hash of each pair is a bit. */
 struct wt_pairs {
 	uint64_t bits[4];
 };
 
-struct wt_pattern_words {
-	struct {
-		uint16_t at, n; /* in the pattern */
-		struct wt_pairs pairs;
-	} word[WT_PATTERN_ALTERNATIVES];
-	uint8_t n; /* 0: nothing can be said without running the expression */
+struct wt_alternative {
+	uint16_t at, n;		  /* in the pattern */
+	uint16_t word_at, word_n; /* the same; word_n 0: no word says anything */
+	uint8_t is_word;	  /* it is its word: a name that holds it matches */
+	struct wt_pairs pairs;	  /* of the word */
 };
 
-void wt_pattern_words(const char *pattern, struct wt_pattern_words *ret);
+/* The alternative that begins at `at`; where the next one does, or -1 behind the last. Patterns below 64 KiB. */
+int32_t wt_pattern_alternative(const char *pattern, int32_t at, struct wt_alternative *ret);
 
 void wt_pairs_of(const char *text, size_t n, struct wt_pairs *ret);
 
-/* 0 if the expression cannot match the name, whose pairs are given. */
-int wt_pattern_may_match(const struct wt_pattern_words *w, const char *pattern, int icase,
-			 const char *name, const struct wt_pairs *pairs);
+/* 0 if the alternative cannot match the name, whose pairs are given. */
+int wt_alternative_may_match(const struct wt_alternative *a, const char *pattern, int icase,
+			     const char *name, const struct wt_pairs *pairs);
 
 #endif
