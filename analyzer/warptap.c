@@ -2,13 +2,13 @@
 /*
  * The command: a table of subcommands (cmd/commands.def) and nothing else.
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/aside.h"
+#include "base/rows.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "import/importer.h"
@@ -73,11 +73,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int rc;
 
-	/* Large blocks go back to the system when freed: glibc would keep those below the largest it ever freed. */
-	mallopt(M_MMAP_THRESHOLD, 1 << 20);
-	/* Small ones are kept: asking for the same pages again and again costs more than what is done with them. */
-	mallopt(M_TOP_PAD, 1 << 20);
-	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+	wt_rows_begin();
 	if (argc < 2) {
 		usage(stderr);
 		return WT_EXIT_USAGE;

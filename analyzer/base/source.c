@@ -17,7 +17,7 @@
 
 #include <isa-l/igzip_lib.h>
 
-#define WINDOW_BYTES (256u << 10)
+#define WINDOW_BYTES (64u << 10)
 #define HEAD_BYTES   (64u << 10)
 /* The inflater reads ahead by up to eight bytes and may hand them back after the window they came from was used up. */
 #define BACK_BYTES     16u
@@ -282,11 +282,12 @@ static int start(struct wt_source *src)
 {
 	int rc;
 
-	src->in_window = calloc(1, BACK_BYTES + WINDOW_BYTES);
+	src->in_window = malloc(BACK_BYTES + WINDOW_BYTES);
 	src->in = src->in_window ? src->in_window + BACK_BYTES : NULL;
 	src->out = malloc(HEAD_BYTES);
 	if (!src->in_window || !src->out)
 		return -WT_E_NOMEM;
+	memset(src->in_window, 0, BACK_BYTES);
 	rc = fill_in(src);
 	/* A pipe may deliver one byte at first: two are needed. */
 	while (!rc && src->in_bytes == 1 && src->in[0] == 0x1f && !src->in_ended) {

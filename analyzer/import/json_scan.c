@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rows.h"
 #include "import/json_escape.h"
 #include "import/json_inline.h"
 
 #define USUAL_WINDOW_BYTES (256u << 10)
 #define MIN_WINDOW_BYTES   16u
+#define POPULATED_FROM	   (64 << 10) /* on disk: such a file fills the window */
 
 /* The kind of the value at js->p; 0: no value. */
 static inline int kind_here(struct wt_json *js)
@@ -300,6 +302,8 @@ struct wt_json *wt_json_new(struct wt_source *src, size_t window_bytes)
 		free(js);
 		return NULL;
 	}
+	if (wt_source_size(src) >= POPULATED_FROM)
+		wt_rows_populate(js->buf, js->room);
 	memset(js->buf, 0, WT_JSON_PAD_BYTES);
 	js->p = js->end = js->buf;
 	js->mark_at = -1;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rows.h"
 #include "proto/wt_err.h"
 
 #define RAW	   65536 /* 2 MiB a device, for as long as there are no more */
@@ -243,8 +244,16 @@ static int pack_all(struct wt_slices_pack *p)
 
 static int add_raw(struct wt_slices_pack *p, const struct wt_slice *slice)
 {
-	if (grow((void **)&p->raw, &p->raw_room, p->nraw + 1, sizeof(*p->raw)))
-		return -WT_E_NOMEM;
+	if (p->nraw == p->raw_room) {
+		size_t bytes;
+		struct wt_slice *raw = wt_rows_grow(p->raw, p->raw_room * sizeof(*raw),
+						    (p->raw_room + 64) * sizeof(*raw), &bytes);
+
+		if (!raw)
+			return -WT_E_NOMEM;
+		p->raw = raw;
+		p->raw_room = bytes / sizeof(*raw);
+	}
 	p->raw[p->nraw++] = *slice;
 	return p->nraw == RAW ? pack_all(p) : 0;
 }

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rows.h"
+
 #define MOST_U16 ((size_t)UINT16_MAX)
 #define MOST_I32 ((size_t)INT32_MAX)
 #define MOST_U32 ((size_t)UINT32_MAX - 1)
@@ -27,7 +29,7 @@ static void keep_error(struct wt_builder *b, enum wt_err err)
 static int make_room(struct wt_builder *b, void **rows, size_t *room, size_t n, size_t size,
 		     size_t most)
 {
-	size_t more = *room ? *room * 2 : 16;
+	size_t bytes;
 	void *grown;
 
 	if (n >= most) {
@@ -36,16 +38,18 @@ static int make_room(struct wt_builder *b, void **rows, size_t *room, size_t n, 
 	}
 	if (n < *room)
 		return 1;
-	grown = more <= SIZE_MAX / size ? realloc(*rows, more * size) : NULL;
+	grown = n < SIZE_MAX / size - 16
+			? wt_rows_grow(*rows, *room * size, (n + (*room ? 1 : 16)) * size, &bytes)
+			: NULL;
 	if (!grown) {
 		keep_error(b, WT_E_NOMEM);
 		return 0;
 	}
 	/* The first alone: what is read of a table after an error is row 0. Others are touched when they are filled. */
 	if (!*room)
-		memset(grown, 0, more * size);
+		memset(grown, 0, bytes);
 	*rows = grown;
-	*room = more;
+	*room = bytes / size;
 	return 1;
 }
 
