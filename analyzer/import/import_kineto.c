@@ -59,6 +59,7 @@ static int read_event(struct wt_kineto *k, const struct wt_kineto_event **ret)
 	do
 		rc = wt_kineto_parse(k->ps, ret);
 	while (rc < 0 && wt_json_retry(k->js));
+	k->nitems += wt_kineto_passed(k->ps);
 	/* A repair that left an event without its phase took the event. */
 	if (wt_json_was_repaired(k->js) && !wt_kineto_has_phase(k->ps))
 		k->lost++;

@@ -17,11 +17,13 @@
 #include "import/decimal.h"
 #include "import/kineto_event_impl.h"
 #include "import/kineto_layout.h"
+#include "import/kineto_sites.h"
 #include "import/kineto_work.h"
 #include "proto/wt_err.h"
 
-#define COUNT(a_)   (sizeof(a_) / sizeof(*(a_)))
-#define STEP_PREFIX "ProfilerStep#"
+#define COUNT(a_)    (sizeof(a_) / sizeof(*(a_)))
+#define STEP_PREFIX  "ProfilerStep#"
+#define LONGEST_SITE 255
 
 #define FIELD(key_, kind_, member_, flag_)                                                         \
 	{                                                                                          \
@@ -82,8 +84,9 @@ struct wt_kineto_parser *wt_kineto_parser_new(struct wt_json *js)
 		return NULL;
 	ps->js = js;
 	ps->layout = wt_kineto_layout_new();
-	if (!ps->layout) {
-		free(ps);
+	ps->sites = wt_kineto_sites_new();
+	if (!ps->layout || !ps->sites) {
+		wt_kineto_parser_free(ps);
 		return NULL;
 	}
 	for (size_t i = 0; i < COUNT(fields); i++) {
@@ -131,8 +134,10 @@ int wt_kineto_is_aside(const struct wt_kineto_event *ev)
 
 void wt_kineto_parser_free(struct wt_kineto_parser *ps)
 {
-	if (ps)
-		wt_kineto_layout_free(ps->layout);
+	if (!ps)
+		return;
+	wt_kineto_layout_free(ps->layout);
+	wt_kineto_sites_free(ps->sites);
 	free(ps);
 }
 
@@ -300,13 +305,11 @@ static int read_inputs(struct wt_kineto_parser *ps, const struct wt_kineto_field
 	return rc;
 }
 
-static void set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *f,
-		     struct wt_json_text t)
+void wt_kineto_set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *f,
+			struct wt_json_text t)
 {
 	struct wt_kineto_event *ev = &ps->ev;
 	uint8_t pageable = 0;
-	const char *site;
-	size_t n;
 
 	switch (f->kind) {
 	case WT_KINETO_F_OBJECT_NAME:
@@ -324,11 +327,8 @@ static void set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *
 		break;
 	case WT_KINETO_F_STACK:
 		ps->has_stacks |= t.n && ev->cat == WT_KINETO_OPERATOR;
-		if (!wt_kineto_stack_site(t.s, t.n, &site, &n))
-			break;
-		n = n < sizeof(ev->site) ? n : sizeof(ev->site) - 1;
-		memcpy(ev->site, site, n);
-		ev->site[n] = '\0';
+		ev->site = wt_kineto_sites_of(ps->sites, t, 1);
+		ev->site.n = ev->site.n < LONGEST_SITE ? ev->site.n : LONGEST_SITE;
 		break;
 	case WT_KINETO_F_DTYPE:
 		ev->dtype = wt_kineto_dtype(t.s, t.n, &ev->dtype_bytes);
@@ -356,11 +356,11 @@ int wt_kineto_read_field(struct wt_kineto_parser *ps, const struct wt_kineto_fie
 	if (f->kind == WT_KINETO_F_VEC3)
 		return read_vec3(ps->js, (uint32_t *)at);
 	if (f->kind >= WT_KINETO_F_DIMS)
-		return read_inputs(ps, f);
+		return wt_kineto_wants_inputs(ps) ? read_inputs(ps, f) : wt_json_skip(ps->js);
 	if (f->kind > WT_KINETO_F_VEC3) {
 		rc = string(ps->js, &t);
 		if (rc > 0)
-			set_text(ps, f, t);
+			wt_kineto_set_text(ps, f, t);
 		return rc;
 	}
 	rc = wt_kineto_integer(ps->js, &v);
@@ -440,16 +440,11 @@ static int read_time(struct wt_kineto_parser *ps, int64_t *ret_ns, uint32_t flag
 	return 0;
 }
 
-/* pid and tid: 7, "7", "stream 7"; a word without a number is 0. */
-static int read_id(struct wt_kineto_parser *ps, int64_t *ret, uint32_t flag)
+int wt_kineto_id(struct wt_json_text t, int64_t *ret)
 {
-	struct wt_json_text t;
 	uint64_t v = 0;
 	size_t digits = 0;
-	int rc = scalar(ps->js, &t);
 
-	if (rc <= 0)
-		return rc;
 	if (!to_integer(t, &v)) {
 		while (digits < t.n && (unsigned char)(t.s[t.n - digits - 1] - '0') < 10)
 			digits++;
@@ -457,8 +452,18 @@ static int read_id(struct wt_kineto_parser *ps, int64_t *ret, uint32_t flag)
 			return 0;
 	}
 	*ret = (int64_t)v;
-	ps->ev.flags |= flag;
-	return 0;
+	return 1;
+}
+
+/* pid and tid: 7, "7", "stream 7"; a word without a number is 0. */
+static int read_id(struct wt_kineto_parser *ps, int64_t *ret, uint32_t flag)
+{
+	struct wt_json_text t;
+	int rc = scalar(ps->js, &t);
+
+	if (rc > 0 && wt_kineto_id(t, ret))
+		ps->ev.flags |= flag;
+	return rc < 0 ? rc : 0;
 }
 
 int wt_kineto_is_told(const struct wt_json_text *name)
@@ -468,14 +473,6 @@ int wt_kineto_is_told(const struct wt_json_text *name)
 	return BEGINS("ProfilerStep#") || BEGINS("autograd::engine::evaluate_function") ||
 	       BEGINS("Optimizer.") || BEGINS("enumerate(DataLoader)") || BEGINS("nn.Module: ");
 #undef BEGINS
-}
-
-static int is_site(const struct wt_json_text *name)
-{
-	const char *s = name->s;
-	size_t n = name->n;
-
-	return wt_kineto_site(&s, &n);
 }
 
 /* The first operators say whether their stacks are in the file. */
@@ -502,8 +499,13 @@ int wt_kineto_unwanted(const struct wt_kineto_parser *ps)
 	if (!ps->texts[0].s || ev->cat < WT_KINETO_OPERATOR || wt_kineto_is_told(&ps->texts[0]))
 		return 0;
 	if (ev->cat == WT_KINETO_FRAME)
-		return !is_site(&ps->texts[0]);
+		return !wt_kineto_sites_of(ps->sites, ps->texts[0], 0).n;
 	return !reads_stacks(ps) && !wt_kineto_is_shaped(&ps->texts[0]);
+}
+
+int wt_kineto_wants_inputs(const struct wt_kineto_parser *ps)
+{
+	return !ps->texts[0].s || wt_kineto_is_shaped(&ps->texts[0]);
 }
 
 int wt_kineto_wants_args(const struct wt_kineto_parser *ps)
@@ -599,6 +601,33 @@ static int read_object(struct wt_kineto_parser *ps)
 	return rc;
 }
 
+void wt_kineto_begin(struct wt_kineto_parser *ps)
+{
+	struct wt_kineto_event *ev = &ps->ev;
+
+	wt_json_drop(ps->js);
+	memset(ev, 0, offsetof(struct wt_kineto_event, device));
+	ev->site = (struct wt_json_text){NULL, 0};
+	if (ps->has_args) {
+		/* The long texts at the end need no clearing. */
+		memset(&ev->device, 0,
+		       offsetof(struct wt_kineto_event, coll_name) -
+			       offsetof(struct wt_kineto_event, device));
+		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
+		ev->nseries = 0;
+		ps->has_args = 0;
+	}
+	ps->open = ps->unwanted = 0;
+}
+
+uint64_t wt_kineto_passed(struct wt_kineto_parser *ps)
+{
+	uint64_t passed = ps->passed;
+
+	ps->passed = 0;
+	return passed;
+}
+
 int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret)
 {
 	struct wt_kineto_event *ev = &ps->ev;
@@ -606,19 +635,7 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 
 	if (rc != WT_JSON_OBJECT)
 		return rc < 0 ? rc : wt_json_skip(ps->js);
-	wt_json_drop(ps->js);
-	memset(ev, 0, offsetof(struct wt_kineto_event, device));
-	if (ps->has_args) {
-		/* The long texts at the end need no clearing. */
-		memset(&ev->device, 0,
-		       offsetof(struct wt_kineto_event, coll_name) -
-			       offsetof(struct wt_kineto_event, device));
-		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
-		ev->site[0] = '\0';
-		ev->nseries = 0;
-		ps->has_args = 0;
-	}
-	ps->open = ps->unwanted = 0;
+	wt_kineto_begin(ps);
 	rc = read_object(ps);
 	if (ps->unwanted) {
 		ps->seen++;
@@ -635,6 +652,10 @@ int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **
 
 		ev->copy_kind = kind ? kind : ev->copy_kind;
 	}
+	if (ev->cat == WT_KINETO_FRAME)
+		ev->site = wt_kineto_is_told(&ev->name)
+				   ? (struct wt_json_text){NULL, 0}
+				   : wt_kineto_sites_of(ps->sites, ev->name, 0);
 	*ret = ev;
 	if (ev->ph == 'i')
 		return is_memory(ev->ph, &ev->name);

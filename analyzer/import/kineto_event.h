@@ -63,7 +63,9 @@ struct wt_kineto_event {
 	char coll_name[64];	/* cut if longer */
 	char group_desc[64];	/* "" if longer */
 	char group_ranks[1024]; /* "" if longer */
-	char site[256];	  /* of an operator's stack: its innermost frame of the job's own; cut */
+	struct wt_json_text
+		site;	  /* of an operator's stack: its innermost frame of the job's own, cut;
+				     of a frame of Python that is one: it; else none */
 	unsigned nseries; /* of a counter; those beyond the array are not read */
 	struct wt_kineto_series series[WT_KINETO_SERIES];
 };
@@ -84,6 +86,11 @@ void wt_kineto_parser_free(struct wt_kineto_parser *ps);
  * or the scanner's error. An event of no interest is skipped at once where its category or phase says so.
  */
 int wt_kineto_parse(struct wt_kineto_parser *ps, const struct wt_kineto_event **ret);
+/*
+ * How many events wt_kineto_parse() has read since this was asked the last time, beside those it told of: it goes on
+ * from one of no interest to the next where it can. The scanner's mark is at the last one.
+ */
+uint64_t wt_kineto_passed(struct wt_kineto_parser *ps);
 /* 1 for a row of the allocator: ph i, name [memory]. */
 int wt_kineto_is_memory(const struct wt_kineto_event *ev);
 /* 1 if an operator or Python frame of that name is kept as a range: steps, modules, the optimizer, backward, input. */

@@ -33,29 +33,42 @@ struct wt_kineto_field {
 };
 
 struct wt_kineto_layout;
+struct wt_kineto_sites;
 
 struct wt_kineto_parser {
 	struct wt_json *js;
 	struct wt_json_text texts[2]; /* name, args.name: registered with the scanner */
 	struct wt_kineto_event ev;
 	uint64_t seen;
+	uint64_t passed; /* events that nobody wants, read in one go before the one at hand */
 	int keeps_asides;
 	unsigned operators;		 /* read so far, up to WT_KINETO_TRIED */
 	int has_stacks;			 /* one of them had a stack */
 	uint8_t slots[WT_KINETO_SLOTS];	 /* hash of a key -> field + 1 */
 	struct wt_kineto_layout *layout; /* NULL: not wanted */
+	struct wt_kineto_sites *sites;
 	uint8_t has_args; /* the event's arguments may differ from zero: it read some, or the one before */
 	/* The event at hand. */
-	uint8_t open;	    /* objects: 0 = not begun, 1, 2 = in its arguments */
-	uint8_t unwanted;   /* what is left of it is skipped */
-	uint8_t wants_args; /* in its arguments: they are read, not skipped */
+	uint8_t open;	      /* objects: 0 = not begun, 1, 2 = in its arguments */
+	uint8_t unwanted;     /* what is left of it is skipped */
+	uint8_t wants_args;   /* in its arguments: they are read, not skipped */
+	uint8_t wants_inputs; /* the layout's: wt_kineto_wants_inputs() when they began */
 };
 
+/* What is known of an event before it is read. */
+void wt_kineto_begin(struct wt_kineto_parser *ps);
 /* The field of that name; NULL: none. */
 const struct wt_kineto_field *wt_kineto_find_field(const struct wt_kineto_parser *ps,
 						   struct wt_json_text key);
 /* Its value comes next: not negative, or an error. */
 int wt_kineto_read_field(struct wt_kineto_parser *ps, const struct wt_kineto_field *f);
+/* Of a field between WT_KINETO_F_VEC3 and WT_KINETO_F_DIMS: the text that was its value. */
+void wt_kineto_set_text(struct wt_kineto_parser *ps, const struct wt_kineto_field *f,
+			struct wt_json_text t);
+/* 1 if the lists of an operator's inputs say something of the event at hand. */
+int wt_kineto_wants_inputs(const struct wt_kineto_parser *ps);
+/* pid and tid by the text of a string or number: 1, or 0 if there is no number in it. */
+int wt_kineto_id(struct wt_json_text t, int64_t *ret);
 /* The value of a key of an event: 0, 1 after a word that can make the event unwanted, or an error. */
 int wt_kineto_read_key(struct wt_kineto_parser *ps, struct wt_json_text key);
 /* 1 if what has been read so far says that nobody wants this event. */

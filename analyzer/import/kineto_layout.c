@@ -207,11 +207,37 @@ static inline const uint8_t *take_time(struct wt_kineto_event *ev, const uint8_t
 	return p;
 }
 
+/* The text of the plain string at p, and what is behind it; NULL: it is something else. */
+static inline const uint8_t *take_text(const uint8_t *p, struct wt_json_text *ret)
+{
+	const uint8_t *end;
+
+	if (*p != '"')
+		return NULL;
+	end = wt_json_plain_end(p + 1);
+	*ret = (struct wt_json_text){(const char *)p + 1, (size_t)(end - p - 1)};
+	return *end == '"' ? end + 1 : NULL;
+}
+
+/* "7", "stream 7" */
+static const uint8_t *take_quoted_id(struct wt_kineto_event *ev, const uint8_t *p, int64_t *ret,
+				     uint32_t flag)
+{
+	struct wt_json_text t;
+
+	p = take_text(p, &t);
+	if (p && wt_kineto_id(t, ret))
+		ev->flags |= flag;
+	return p;
+}
+
 static inline const uint8_t *take_id(struct wt_kineto_event *ev, const uint8_t *p, int64_t *ret,
 				     uint32_t flag)
 {
 	uint64_t v;
 
+	if (*p == '"')
+		return take_quoted_id(ev, p, ret, flag);
 	p = take_u64(p, &v);
 	if (!p)
 		return NULL;
@@ -258,23 +284,33 @@ static inline const uint8_t *take_vec3(struct wt_kineto_event *ev, const struct 
 	return p + 1;
 }
 
+/* A field that is neither a count nor three: its text, or lists that nobody may want. */
+static const uint8_t *take_field(struct wt_kineto_parser *ps, const struct wt_kineto_field *f,
+				 const uint8_t *p)
+{
+	struct wt_json_text t;
+
+	if (f->kind >= WT_KINETO_F_DIMS)
+		return ps->wants_inputs ? NULL : skip(p);
+	p = take_text(p, &t);
+	if (p)
+		wt_kineto_set_text(ps, f, t);
+	return p;
+}
+
 /* Behind the plain value at p, taken as the step says; NULL: it is not plain, and nothing was taken. */
 static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step *s,
 				  const uint8_t *p)
 {
 	struct wt_kineto_event *ev = &ps->ev;
-	const uint8_t *from = p;
+	struct wt_json_text t;
 
 	switch (s->value) {
 	case V_NAME:
-		if (*p != '"')
-			return NULL;
-		p = wt_json_plain_end(p + 1);
-		if (*p != '"')
-			return NULL;
-		ps->texts[0] =
-			(struct wt_json_text){(const char *)from + 1, (size_t)(p - from - 1)};
-		return p + 1;
+		p = take_text(p, &t);
+		if (p)
+			ps->texts[0] = t;
+		return p;
 	case V_TS:
 		return take_time(ev, p, &ev->ts_ns, WT_KINETO_HAS_TS);
 	case V_DUR:
@@ -289,7 +325,7 @@ static inline const uint8_t *take(struct wt_kineto_parser *ps, const struct step
 	case V_VEC3:
 		return take_vec3(ev, s, p);
 	case V_FIELD:
-		return NULL;
+		return take_field(ps, s->field, p);
 	default:
 		return skip(p);
 	}
@@ -327,6 +363,7 @@ static inline void heed(struct wt_kineto_parser *ps, const struct step *s)
 	if (s->enters) {
 		ps->wants_args = (uint8_t)wt_kineto_wants_args(ps);
 		ps->has_args |= ps->wants_args;
+		ps->wants_inputs = (uint8_t)(ps->wants_args && wt_kineto_wants_inputs(ps));
 	}
 }
 
@@ -383,16 +420,38 @@ static int skip_event(struct wt_kineto_parser *ps, struct step *s, const uint8_t
 	return 0;
 }
 
-int wt_kineto_layout_read(struct wt_kineto_parser *ps)
+/* After an event that nobody wants: the first step of the next one, at the scanner's place; NULL: not foreseen. */
+static struct step *next_event(struct wt_kineto_parser *ps)
 {
-	struct wt_kineto_layout *l = ps->layout;
-	struct step **list = &l->first, *s;
+	struct wt_json *js = ps->js;
+	const uint8_t *p = js->p;
+	struct step *s;
+
+	if (*p != ',')
+		return NULL;
+	for (p++; *p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'; p++)
+		;
+	if (*p != '{')
+		return NULL;
+	s = begin(ps->layout, p);
+	if (!s)
+		return NULL;
+	js->p = p;
+	wt_json_mark(js);
+	ps->seen++;
+	ps->passed++;
+	wt_kineto_begin(ps);
+	return s;
+}
+
+/* One event whose first step's text stands at the scanner's place. */
+static int read_one(struct wt_kineto_parser *ps, struct step *s)
+{
 	const uint8_t *p = ps->js->p, *q;
+	struct step **list;
 	int skips, rc;
 
-	if (ps->js->lenient)
-		return 0;
-	for (s = begin(l, p); s; s = find(list, p)) {
+	for (; s; s = find(list, p)) {
 		heed(ps, s);
 		p += s->n;
 		if (s->value == V_END)
@@ -413,12 +472,24 @@ int wt_kineto_layout_read(struct wt_kineto_parser *ps)
 			ps->unwanted = (uint8_t)wt_kineto_unwanted(ps);
 		list = &s->next;
 	}
-	l->last = NULL;
+	ps->layout->last = NULL;
 	if (ps->open) {
 		ps->js->p = p;
 		ps->js->first = 0;
 	}
 	return 0;
+}
+
+int wt_kineto_layout_read(struct wt_kineto_parser *ps)
+{
+	struct step *s = ps->js->lenient ? NULL : begin(ps->layout, ps->js->p);
+	int rc = 0;
+
+	while (s) {
+		rc = read_one(ps, s);
+		s = rc > 0 && ps->unwanted ? next_event(ps) : NULL;
+	}
+	return rc;
 }
 
 /* ---- learning: the text is known to be sound ---- */

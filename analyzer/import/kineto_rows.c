@@ -268,31 +268,26 @@ static void add_range(struct wt_kineto *k, const struct wt_kineto_event *ev)
 }
 
 /* Around what launches on its thread: a frame of Python, or an operator by its stack. */
-static void add_frame(struct wt_kineto *k, const struct wt_kineto_event *ev, const char *site,
-		      size_t n)
+static void add_frame(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
 	struct wt_frame frame = {.process = k->process};
 
 	if (!times(ev, &frame.start_ns, &frame.end_ns))
 		return;
-	frame.name = wt_builder_string(k->b, site, n);
+	frame.name = wt_builder_string(k->b, ev->site.s, ev->site.n);
 	frame.thread = thread_of(k, ev, k->process);
 	wt_builder_frame(k->b, &frame);
 }
 
 static int add_host(struct wt_kineto *k, const struct wt_kineto_event *ev)
 {
-	const char *site = ev->name.s;
-	size_t n = ev->name.n;
-
-	if (ev->cat == WT_KINETO_OPERATOR && ev->site[0])
-		add_frame(k, ev, ev->site, strlen(ev->site));
+	if (ev->site.n &&
+	    (ev->cat == WT_KINETO_FRAME || (ev->cat == WT_KINETO_OPERATOR && *ev->site.s)))
+		add_frame(k, ev);
 	if (ev->cat == WT_KINETO_RANGE || wt_kineto_is_told(&ev->name))
 		add_range(k, ev);
 	else if (ev->cat == WT_KINETO_OPERATOR)
 		return wt_kineto_work_add(&k->works, k->b, ev);
-	else if (wt_kineto_site(&site, &n))
-		add_frame(k, ev, site, n);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static const struct op_row *row_of(const struct wt_json_text *name)
 	return NULL;
 }
 
-/* Most names are told from the table's by their length or their last letter. */
+/* Most names are told from the table's by their length, or by that and their last two letters. */
 int wt_kineto_is_shaped(const struct wt_json_text *name)
 {
 #define WT_KINETO_OP(name_, kind_, a_, b_, causal_) | UINT64_C(1) << (sizeof(name_) - 1)
@@ -36,14 +36,19 @@ int wt_kineto_is_shaped(const struct wt_json_text *name)
 #include "import/kineto_ops.def"
 		;
 #undef WT_KINETO_OP
-#define WT_KINETO_OP(name_, kind_, a_, b_, causal_) | 1u << ((name_)[sizeof(name_) - 2] & 31)
-	const uint32_t letters = 0
+#define BIT(n_, last_, before_) UINT64_C(1) << (((n_)*7 + (last_)*3 + (before_)) & 63)
+#define WT_KINETO_OP(name_, kind_, a_, b_, causal_)                                                \
+	| BIT(sizeof(name_) - 1, (unsigned)(name_)[sizeof(name_) - 2],                             \
+	      (unsigned)(name_)[sizeof(name_) - 3])
+	const uint64_t ends = 0
 #include "import/kineto_ops.def"
 		;
 #undef WT_KINETO_OP
+	const unsigned char *end = (const unsigned char *)name->s + name->n;
 
-	return name->n - 1 < 63 && lengths >> name->n & 1 &&
-	       letters >> (name->s[name->n - 1] & 31) & 1 && row_of(name) != NULL;
+	return name->n - 2 < 62 && lengths >> name->n & 1 &&
+	       ends & BIT((unsigned)name->n, end[-1], end[-2]) && row_of(name) != NULL;
+#undef BIT
 }
 
 static uint64_t elements(const struct wt_kineto_tensor *t)

@@ -171,6 +171,12 @@ static int takes_op(const struct wt_host *h, const struct wt_op *op)
 	       (op->call < 0 || ((uint32_t)op->call >= h->from && (uint32_t)op->call < h->to));
 }
 
+/* Whether another call than the operation's can bear its correlation: not as a rule, which spares a table of them. */
+static int may_be_shared(const struct wt_timeline *tl, const struct wt_op *op)
+{
+	return !tl->correlates_once || tl->calls[op->call].correlation != op->correlation;
+}
+
 /* When each call's operations ran. A driver call in a runtime call can bear the same correlation: they are its too. */
 static int match_ops(struct wt_host *h)
 {
@@ -196,7 +202,7 @@ static int match_ops(struct wt_host *h)
 			if (!takes_op(h, op))
 				continue;
 			match_op(h, op);
-			if (op->call >= 0 && op->correlation &&
+			if (op->call >= 0 && op->correlation && may_be_shared(tl, op) &&
 			    wt_map_put(&winners, KEY(op), (uint32_t)op->call))
 				break;
 		}

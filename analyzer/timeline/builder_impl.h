@@ -50,6 +50,7 @@ struct wt_builder {
 		note_keys, member_keys;
 	struct wt_strings *strings;
 	int keeps_asides;
+	int twins; /* calls of one correlation, or some that were not looked at */
 	int error; /* the first enum wt_err; 0 = none */
 };
 

@@ -16,11 +16,10 @@
 #undef WT_FIELD
 #undef WT_BYTES
 
-_Static_assert(
-	sizeof(struct wt_timeline) ==
-		WT_TABLES * (sizeof(void *) + sizeof(size_t)) + 4 * sizeof(void *),
-	"a table was added to the timeline: describe it in fields.def (device_first, notes and "
-	"strings are none)");
+_Static_assert(sizeof(struct wt_timeline) ==
+		       WT_TABLES * (sizeof(void *) + sizeof(size_t)) + 5 * sizeof(void *),
+	       "a table was added to the timeline: describe it in fields.def (device_first, notes, "
+	       "strings and correlates_once are none)");
 
 const struct wt_table wt_tables[WT_TABLES] = {
 #define WT_ROWS(table_, id_, type_, size_)                                                         \

@@ -506,14 +506,19 @@ static int join(struct wt_builder *b)
 	for (size_t i = 0; i < b->calls.n; i++) {
 		const struct wt_call *c = &b->calls.rows[i], *old;
 
-		if (!c->correlation || b->processes.rows[c->process].pid == WT_PID_OTHERS)
+		if (!c->correlation)
 			continue;
+		if (b->processes.rows[c->process].pid == WT_PID_OTHERS) {
+			b->twins = 1;
+			continue;
+		}
 		for (at = HOME(c->process, c->correlation); slots[at]; at = (at + 1) & mask) {
 			old = &b->calls.rows[slots[at] - 1];
 			if (old->process == c->process && old->correlation == c->correlation)
 				break;
 		}
 		if (slots[at]) {
+			b->twins = 1;
 			old = &b->calls.rows[slots[at] - 1];
 			if (makes_device_work(old) > makes_device_work(c) ||
 			    (makes_device_work(old) == makes_device_work(c) &&
@@ -632,6 +637,7 @@ int wt_builder_finish(struct wt_builder *b, struct wt_timeline **ret, struct wt_
 	}
 	MOVE(tl, b, ops);
 	MOVE(tl, b, calls);
+	tl->correlates_once = !b->twins;
 	MOVE(tl, b, ranges);
 	MOVE(tl, b, asides);
 	MOVE(tl, b, collectives);

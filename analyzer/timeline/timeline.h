@@ -416,6 +416,7 @@ struct wt_timeline {
 	size_t *device_first;  /* ndevices + 1 offsets into ops */
 	struct wt_call *calls; /* sorted by (process, thread, start) */
 	size_t ncalls;
+	int correlates_once;	 /* no two calls of a process have one correlation; 0: not known */
 	struct wt_range *ranges; /* sorted by start */
 	size_t nranges;
 	struct wt_frame *frames; /* as they came */
