@@ -22,8 +22,11 @@ grep -qx 'psum True' "$tmp/nccl.out" || fail "NCCL's sum is wrong"
 # One of each device for the sum and for each step.
 [ "$(counted nccl collective)" = $((2 * (steps + 1))) ] || fail "nccl: $(counted nccl collective) collectives"
 
-# Two processes; the first is the coordinator, on a loopback port. RANK is as launchers set it.
-port=$((20000 + $$ % 20000))
+# Two processes; the first is the coordinator, on a loopback port that is free now. RANK is as launchers set it.
+port=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("localhost", 0))
+print(s.getsockname()[1])')
 cat >"$tmp/pair.sh" <<'P'
 export WORLD_SIZE=2
 RANK=0 "$@" 0 >"$OUT.0" & first=$!
