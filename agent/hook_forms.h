@@ -2,9 +2,9 @@
 /*
  * Turns the forms of hooks_*.def into one: whoever reads the lists defines
  *   WT_ROW(form, pt, library, kind, since, name, params, args, fill, after)
- * includes WT_HOOKS_CUDA, _NCCL, _CUBLAS, _CUDNN and/or _CUPTI, and undefines it. form is HOOK, OUT, BOOK, ANY or OWN,
- * for calls of cuBLAS and cuDNN that compute GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the per-thread-stream twin
- * (its stream 0 means the thread's own).
+ * includes WT_HOOKS_CUDA, _NCCL, _CUBLAS, _CUDNN and/or _CUPTI, and undefines it. form is HOOK, OUT, BOOK, ANY, POLL
+ * or OWN, for calls of cuBLAS and cuDNN that compute GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the per-thread-stream
+ * twin (its stream 0 means the thread's own).
  * Macro parameters must not share a name with a struct field or with a function parameter in the lists.
  */
 #ifndef WT_HOOK_FORMS_H
@@ -22,6 +22,7 @@
 #define WT_OUT(l_, k_, v_, n_, p_, a_, f_, t_)	WT_ROW(OUT, 0, l_, k_, v_, n_, p_, a_, f_, t_)
 #define WT_BOOK(l_, k_, v_, n_, p_, a_, f_, t_) WT_ROW(BOOK, 0, l_, k_, v_, n_, p_, a_, f_, t_)
 #define WT_ANY(l_, k_, v_, n_, p_, a_, f_, t_)	WT_ROW(ANY, 0, l_, k_, v_, n_, p_, a_, f_, t_)
+#define WT_POLL(l_, k_, v_, n_, p_, a_, f_)	WT_ROW(POLL, 0, l_, k_, v_, n_, p_, a_, f_, WT_PLAIN)
 #define WT_OWN(l_, k_, v_, n_, p_)		WT_ROW(OWN, 0, l_, k_, v_, n_, p_, (), WT_PLAIN, WT_PLAIN)
 
 #define WT_GEMM(l_, n_, p_, a_, f_)	WT_ROW(GEMM, 0, l_, GEMM, 0, n_, p_, a_, f_, WT_PLAIN)
@@ -40,6 +41,8 @@
 	WT_TWIN(OUT, l_, k_, v_, n_, s_, p_, a_, f_, t_)
 #define WT_BOOK_PT(l_, k_, v_, n_, s_, p_, a_, f_, t_)                                             \
 	WT_TWIN(BOOK, l_, k_, v_, n_, s_, p_, a_, f_, t_)
+#define WT_POLL_PT(l_, k_, v_, n_, s_, p_, a_, f_)                                                 \
+	WT_TWIN(POLL, l_, k_, v_, n_, s_, p_, a_, f_, WT_PLAIN)
 #define WT_ANY_PT(l_, k_, v_, n_, s_, p_, a_, f_, t_)                                              \
 	WT_TWIN(ANY, l_, k_, v_, n_, s_, p_, a_, f_, t_)
 

@@ -110,6 +110,45 @@ static WT_COLD void *first(uint32_t id)
 	}                                                                                          \
 	WT_EXPORT(l_, n_, p_)
 
+/*
+ * "Not ready" is no news, and may come a million times a second: no row, no count. The row at hand is put away while
+ * the driver is at it, so that what it calls is silent.
+ */
+#define WT_ASKED(pt_, l_, k_, n_, p_, a_, f_)                                                      \
+	CUresult hook_##n_ p_;                                                                     \
+	CUresult hook_##n_ p_                                                                      \
+	{                                                                                          \
+		enum { pt = pt_ };                                                                 \
+		struct wt_tls *t = &wt_tls;                                                        \
+		CUresult(*real) p_ = (__typeof__(real))WT_SLOT(n_);                                \
+		struct wt_rec *rec = t->row;                                                       \
+		uint64_t start_tsc, end_tsc;                                                       \
+		uint32_t n = 1;                                                                    \
+		CUresult r;                                                                        \
+		if (WT_UNLIKELY(!real) && !(real = (__typeof__(real))first(WT_ID_##n_)))           \
+			return WT_MISSING_CUDA;                                                    \
+		if (WT_UNLIKELY(!wt_level()))                                                      \
+			wt_agent_inert();                                                          \
+		if (wt_level() < WT_LEVEL_API || wt_inside(t))                                     \
+			return real a_;                                                            \
+		t->row = NULL;                                                                     \
+		t->busy |= WT_BUSY_DRIVER;                                                         \
+		atomic_signal_fence(memory_order_seq_cst);                                         \
+		start_tsc = wt_tsc();                                                              \
+		r = real a_;                                                                       \
+		end_tsc = wt_tsc();                                                                \
+		atomic_signal_fence(memory_order_seq_cst);                                         \
+		t->busy &= ~WT_BUSY_DRIVER;                                                        \
+		t->row = rec;                                                                      \
+		if (WT_LIKELY(r == CUDA_ERROR_NOT_READY))                                          \
+			return r;                                                                  \
+		rec = wt_enter_slow(t, WT_ID_##n_);                                                \
+		f_ rec->start_tsc = start_tsc;                                                     \
+		wt_leave_slow(t, rec, WT_KIND_##k_, n, (uint32_t)r, end_tsc);                      \
+		return r;                                                                          \
+	}                                                                                          \
+	WT_EXPORT(l_, n_, p_)
+
 #define WT_ONLY_SLOW(l_, n_, p_, a_)                                                               \
 	CUresult hook_##n_ p_;                                                                     \
 	CUresult hook_##n_ p_                                                                      \
@@ -128,6 +167,7 @@ static WT_COLD void *first(uint32_t id)
 	WT_SLOW(BOOK, pt_, k_, n_, p_, a_, f_, t_) WT_ONLY_SLOW(l_, n_, p_, a_)
 #define WT_DEF_ANY(pt_, l_, k_, n_, p_, a_, f_, t_)                                                \
 	WT_SLOW(ANY, pt_, k_, n_, p_, a_, f_, t_) WT_ONLY_SLOW(l_, n_, p_, a_)
+#define WT_DEF_POLL(pt_, l_, k_, n_, p_, a_, f_, t_) WT_ASKED(pt_, l_, k_, n_, p_, a_, f_)
 #define WT_DEF_OWN(pt_, l_, k_, n_, p_, a_, f_, t_)
 #define WT_ROW(form_, pt_, l_, k_, v_, n_, p_, a_, f_, t_)                                         \
 	WT_DEF_##form_(pt_, l_, k_, n_, p_, a_, f_, t_)

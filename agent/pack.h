@@ -147,8 +147,7 @@ struct wt_pack {
 	int recovering;	       /* the process whose rows they are is gone: /proc tells of another */
 	uint64_t lost_packets; /* packets beyond the framing's limit: a bug, counted */
 
-	struct wt_table strings, functions, shapes, gemms, streams, threads, comms, execs, ops,
-		events;
+	struct wt_table strings, functions, shapes, gemms, streams, threads, comms, execs, ops;
 	struct wt_address *addresses; /* [WT_PIECE_SLOTS] */
 	struct wt_arena
 		function_ids; /* uint32_t by registry id: a launch row need not look at names again */

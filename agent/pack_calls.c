@@ -18,8 +18,7 @@
 #define RULE_FUNCTION 2u
 #define RULE_EXEC     4u
 #define RULE_COMM     8u
-#define RULE_EVENT    16u
-#define RULE_RAW      32u /* object is an address */
+#define RULE_RAW      32u /* object is an address, or a handle that nothing else names */
 #define RULE_BYTES    64u
 #define RULE_GEMM     128u
 
@@ -32,10 +31,10 @@ static const uint8_t rule_of_kind[] = {
 	[KIND(MEMSET)] = RULE_STREAM | RULE_BYTES,
 	[KIND(COLLECTIVE)] = RULE_STREAM | RULE_COMM,
 	[KIND(HOST_FUNC)] = RULE_STREAM,
-	[KIND(EVENT)] = RULE_STREAM | RULE_EVENT,
-	[KIND(WAIT)] = RULE_STREAM | RULE_EVENT,
+	[KIND(EVENT)] = RULE_RAW,
+	[KIND(WAIT)] = RULE_STREAM | RULE_RAW,
 	[KIND(OTHER)] = 0,
-	[KIND(SYNC)] = RULE_EVENT,
+	[KIND(SYNC)] = RULE_RAW,
 	[KIND(ALLOC)] = RULE_RAW | RULE_BYTES,
 	[KIND(FREE)] = RULE_RAW | RULE_BYTES,
 	[KIND(GRAPH)] = RULE_EXEC,
@@ -46,6 +45,8 @@ static const uint8_t rule_of_kind[] = {
 /* Kinds whose calls have a stream only where the name says so. */
 static int name_has_stream(uint32_t kind, const char *name)
 {
+	if (kind == KIND(EVENT))
+		return strstr(name, "Record") || strstr(name, "Stream");
 	if (kind != KIND(SYNC) && kind != KIND(GRAPH) && kind != KIND(ALLOC) &&
 	    kind != KIND(FREE) && kind != KIND(OTHER))
 		return 0;
@@ -218,15 +219,6 @@ static uint32_t exec_of(struct wt_pack *p, const struct wt_rec *r)
 	return id;
 }
 
-static uint32_t event_of(struct wt_pack *p, const struct wt_rec *r)
-{
-	struct wt_stream like = {.handle = r->object};
-
-	if (!r->object)
-		return 0;
-	return wt_table_id(&p->events, r->object, &like, sizeof(like.handle));
-}
-
 static uint32_t gemm_of(struct wt_pack *p, const struct wt_rec *r)
 {
 	struct wt_gemm like = {
@@ -305,8 +297,6 @@ static uint64_t object_of(struct wt_pack *p, const struct wt_rec *r, uint32_t ru
 		return exec_of(p, r);
 	if (rule & RULE_COMM)
 		return comm_of(p, r);
-	if (rule & RULE_EVENT)
-		return event_of(p, r);
 	return rule & RULE_RAW ? r->object : 0;
 }
 

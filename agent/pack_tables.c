@@ -37,7 +37,6 @@ int wt_tables_open(struct wt_pack *p)
 		{&p->comms, sizeof(struct wt_plain), 1u << 16},
 		{&p->execs, sizeof(struct wt_exec), 1u << 20},
 		{&p->ops, sizeof(struct wt_plain), WT_OPS_MAX},
-		{&p->events, sizeof(struct wt_stream), 1u << 20},
 	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -191,7 +191,6 @@ static int put_tables(struct wt_pack *p, const struct wt_box_image *box, const s
 	r = r ? r : wt_table_skip(&p->functions, scan->function_max);
 	r = r ? r : wt_table_skip(&p->shapes, scan->shape_max);
 	r = r ? r : wt_table_skip(&p->gemms, scan->gemm_max);
-	r = r ? r : wt_table_skip(&p->events, scan->event_max);
 	r = r ? r : map_said(box, WT_REG_STREAM, &said[0]);
 	r = r ? r : map_said(box, WT_REG_COMM, &said[1]);
 	r = r ? r : map_said(box, WT_REG_EXEC, &said[2]);
@@ -225,7 +224,7 @@ int wt_resume_pack(struct wt_pack *p, const struct wt_box_image *box, const stru
 void wt_resume_release(struct wt_pack *p)
 {
 	struct wt_table *all[] = {&p->strings, &p->functions, &p->shapes, &p->gemms, &p->streams,
-				  &p->threads, &p->comms,     &p->execs,  &p->ops,   &p->events};
+				  &p->threads, &p->comms,     &p->execs,  &p->ops};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		wt_arena_close(&all[i]->items);

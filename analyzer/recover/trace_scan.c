@@ -13,7 +13,6 @@
 #include "proto/frame.h"
 
 #define AT(m_, col_, i_) ((i_) < (m_)->n_##col_ ? (m_)->col_[i_] : 0)
-#define KIND(k_)	 WARPTAP__V1__COUNT_KIND__COUNT_KIND_##k_
 #define BODY(b_)	 WARPTAP__V1__PACKET__BODY_##b_
 #define UNTIMED		 WARPTAP__V1__RECORD_FLAG__RECORD_FLAG_UNTIMED
 #define MEMSET		 100
@@ -210,13 +209,6 @@ static size_t longest(const Warptap__V1__HostCalls *m)
 	return n;
 }
 
-static int is_event(uint64_t op)
-{
-	uint32_t kind = op <= wt_hook_count() ? wt_hook_kind((uint32_t)op) : 0;
-
-	return kind == KIND(EVENT) || kind == KIND(WAIT) || kind == KIND(SYNC);
-}
-
 static int calls(struct wt_scan *s, const Warptap__V1__HostCalls *m)
 {
 	struct wt_scan_thread *t = ROW(&s->thread_index, &s->threads, m->thread);
@@ -239,8 +231,6 @@ static int calls(struct wt_scan *s, const Warptap__V1__HostCalls *m)
 			t->depth++;
 		if (strcmp(name, "ncclGroupEnd") == 0 && t->depth && --t->depth == 0)
 			t->group++;
-		if (is_event(AT(m, op, i)))
-			raise(&s->event_max, AT(m, object, i));
 		if (AT(m, stream, i) && wt_map_get(&s->stream_index, m->stream[i], &at))
 			s->streams.p[at].ring = m->ring;
 	}

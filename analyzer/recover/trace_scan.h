@@ -45,7 +45,7 @@ struct wt_scan {
 	int64_t damage_offset;
 	char damage_text[160];
 
-	uint64_t string_max, function_max, shape_max, gemm_max, comm_max, event_max;
+	uint64_t string_max, function_max, shape_max, gemm_max, comm_max;
 	struct wt_map text_index; /* string id -> texts */
 	WT_VEC(char *) texts;
 	struct wt_map said; /* wt_scan_call() of the rows of collectives, marks, NCCL's events */

@@ -3,26 +3,17 @@
  * What became of each call that must end in a device record (rules 1 to 10 of warptap-trace.5): timed, untimed,
  * missing, in flight, lost to a device error. count.c makes the identity of it, holes.c the time nobody observed.
  *
- * A call without record is missing if a later call of its stream has one, or if a synchronisation that covers it has
- * returned; else the device may simply not have got there.
+ * A call without record is missing if a later call of its stream has one, or if what it launched was surely over
+ * (done.c); else the device may simply not have got there.
  */
 #include <string.h>
 
 #include "trace/trace.h"
 
-struct order { /* calls of one stream, in order of launch */
-	uint64_t stream, tsc;
-	uint32_t row;
-};
-struct sync { /* a wait that returned: everything of its scope before start was done by end */
-	uint64_t scope, start, end; /* end: the earliest of this and all later ones of the scope */
-};
-
 struct completer {
 	struct wt_trace *t;
-	WT_VEC(struct order) orders;
-	WT_VEC(struct sync) syncs;
-	struct wt_map errors; /* contexts with a sticky error */
+	WT_VEC(struct wt_due) orders; /* by stream, in order of launch */
+	struct wt_map errors;	      /* contexts with a sticky error */
 };
 
 /* A call that was under way when collection began may have begun too early for a record: it is outside. */
@@ -69,6 +60,30 @@ static int untimed(const struct wt_record *r)
 	       r->start_ns >= INT64_MAX / 4 || r->dur_ns >= INT64_MAX / 4;
 }
 
+int wt_trace_span(const struct wt_trace *t, const struct wt_row *row, int64_t *ret_start,
+		  int64_t *ret_end)
+{
+	const struct wt_group *g;
+	int found = 0;
+
+	if (row->group == WT_NO_INDEX)
+		return 0;
+	g = &t->groups.p[row->group];
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct wt_record *r = &t->records.p[g->first + i];
+		int64_t start = (int64_t)r->start_ns, end = (int64_t)(r->start_ns + r->dur_ns);
+
+		if (untimed(r))
+			continue;
+		if (!found || start < *ret_start)
+			*ret_start = start;
+		if (!found || end > *ret_end)
+			*ret_end = end;
+		found = 1;
+	}
+	return found;
+}
+
 static uint8_t fate_of_group(const struct wt_trace *t, const struct wt_row *row)
 {
 	const struct wt_group *g = &t->groups.p[row->group];
@@ -98,73 +113,13 @@ static int expects(const struct wt_trace *t, const struct wt_row *r)
 
 static int cmp_order(const void *pa, const void *pb)
 {
-	const struct order *a = pa, *b = pb;
+	const struct wt_due *a = pa, *b = pb;
 
 	if (a->stream != b->stream)
 		return a->stream < b->stream ? -1 : 1;
 	if (a->tsc != b->tsc)
 		return a->tsc < b->tsc ? -1 : 1;
 	return (a->row > b->row) - (a->row < b->row);
-}
-
-static int cmp_sync(const void *pa, const void *pb)
-{
-	const struct sync *a = pa, *b = pb;
-
-	if (a->scope != b->scope)
-		return a->scope < b->scope ? -1 : 1;
-	return (a->start > b->start) - (a->start < b->start);
-}
-
-static uint64_t scope_of_context(uint32_t context)
-{
-	return wt_mix64(context) & ~(uint64_t)1;
-}
-
-static uint64_t scope_of_stream(uint64_t stream)
-{
-	return wt_mix64(stream) | 1;
-}
-
-static int add_sync(struct completer *c, const struct wt_row *r)
-{
-	struct wt_trace *t = c->t;
-	struct sync *s;
-	uint64_t scope = 0;
-	uint32_t op;
-
-	if (r->kind != WT_PB(COUNT_KIND, SYNC) || r->status || !wt_map_get(&t->op_ids, r->op, &op))
-		return 0;
-	const char *name = wt_builder_get(t->b, wt_trace_string(t, t->ops.p[op].name));
-
-	if (strstr(name, "CtxSynchronize") || strstr(name, "DeviceSynchronize"))
-		scope = scope_of_context(r->context);
-	else if (strstr(name, "StreamSynchronize") && r->stream)
-		scope = scope_of_stream(r->stream);
-	if (!scope)
-		return 0;
-	s = wt_vec_add(&c->syncs);
-	if (!s)
-		return -WT_E_NOMEM;
-	*s = (struct sync){scope, r->start_tsc, r->start_tsc + r->dur_tsc};
-	return 0;
-}
-
-/* When was work launched at tsc surely done? UINT64_MAX = no such wait. */
-static uint64_t done_by(const struct completer *c, uint64_t scope, uint64_t tsc)
-{
-	size_t lo = 0, hi = c->syncs.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct sync *s = &c->syncs.p[mid];
-
-		if (s->scope < scope || (s->scope == scope && s->start < tsc))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->syncs.n && c->syncs.p[lo].scope == scope ? c->syncs.p[lo].end : UINT64_MAX;
 }
 
 /* Results after which a context does no more work. */
@@ -184,9 +139,9 @@ static int collect(struct completer *c)
 
 	for (size_t i = 0; i < t->rows.n; i++) {
 		struct wt_row *r = &t->rows.p[i];
-		struct order *o;
+		struct wt_due *o;
 
-		if (add_sync(c, r) || (sticky(r->status) && wt_map_put(&c->errors, r->context, 1)))
+		if (sticky(r->status) && wt_map_put(&c->errors, r->context, 1))
 			return -WT_E_NOMEM;
 		if (!expects(t, r))
 			continue;
@@ -196,27 +151,11 @@ static int collect(struct completer *c)
 		o = wt_vec_add(&c->orders);
 		if (!o)
 			return -WT_E_NOMEM;
-		*o = (struct order){r->stream, r->start_tsc, (uint32_t)i};
+		*o = (struct wt_due){r->stream, r->start_tsc, INT64_MAX, (uint32_t)i};
 	}
 	if (c->orders.n)
-		qsort(c->orders.p, c->orders.n, sizeof(struct order), cmp_order);
-	if (c->syncs.n)
-		qsort(c->syncs.p, c->syncs.n, sizeof(struct sync), cmp_sync);
-	for (size_t i = c->syncs.n; i > 1; i--) {
-		struct sync *s = &c->syncs.p[i - 2];
-
-		if (s->scope == s[1].scope && s[1].end < s->end)
-			s->end = s[1].end;
-	}
-	return 0;
-}
-
-static uint64_t done_at(const struct completer *c, const struct wt_row *r)
-{
-	uint64_t a = done_by(c, scope_of_context(r->context), r->start_tsc);
-	uint64_t b = r->stream ? done_by(c, scope_of_stream(r->stream), r->start_tsc) : UINT64_MAX;
-
-	return a < b ? a : b;
+		qsort(c->orders.p, c->orders.n, sizeof(struct wt_due), cmp_order);
+	return wt_trace_done(t, c->orders.p, c->orders.n);
 }
 
 /* From the end of each stream: once a record is seen, all calls before it are overdue. */
@@ -226,45 +165,20 @@ static void decide(struct completer *c)
 	int later = 0;
 
 	for (size_t i = c->orders.n; i > 0; i--) {
-		const struct order *o = &c->orders.p[i - 1];
+		const struct wt_due *o = &c->orders.p[i - 1];
 		struct wt_row *r = &t->rows.p[o->row];
 		uint32_t unused;
 
 		if (i == c->orders.n || c->orders.p[i].stream != o->stream)
 			later = 0;
 		if (r->fate == WT_FATE_IN_FLIGHT) {
-			if ((later && r->stream) || done_at(c, r) != UINT64_MAX)
+			if ((later && r->stream) || o->done_ns != INT64_MAX)
 				r->fate = WT_FATE_MISSING;
 			else if (wt_map_get(&c->errors, r->context, &unused))
 				r->fate = WT_FATE_DEVICE_ERROR;
 		}
 		later |= r->fate == WT_FATE_TIMED || r->fate == WT_FATE_UNTIMED;
 	}
-}
-
-/* What a row's records cover on its stream; 0 if they have no times. */
-static int span_of(const struct wt_trace *t, const struct wt_row *row, int64_t *ret_start,
-		   int64_t *ret_end)
-{
-	const struct wt_group *g;
-	int found = 0;
-
-	if (row->group == WT_NO_INDEX)
-		return 0;
-	g = &t->groups.p[row->group];
-	for (uint32_t i = 0; i < g->n; i++) {
-		const struct wt_record *r = &t->records.p[g->first + i];
-		int64_t start = (int64_t)r->start_ns, end = (int64_t)(r->start_ns + r->dur_ns);
-
-		if (untimed(r))
-			continue;
-		if (!found || start < *ret_start)
-			*ret_start = start;
-		if (!found || end > *ret_end)
-			*ret_end = end;
-		found = 1;
-	}
-	return found;
 }
 
 struct hole {
@@ -330,14 +244,13 @@ static void find_holes(struct completer *c)
 	for (size_t i = 0; i < c->orders.n; i++) {
 		const struct wt_row *r = &t->rows.p[c->orders.p[i].row];
 		int64_t start = 0, end = 0;
-		uint64_t done;
 		int got;
 
 		if (i && c->orders.p[i].stream != c->orders.p[i - 1].stream) {
 			close_hole(t, &h, last);
 			prev = INT64_MIN;
 		}
-		got = span_of(t, r, &start, &end);
+		got = wt_trace_span(t, r, &start, &end);
 		if (got)
 			close_hole(t, &h, start);
 		if (r->fate != WT_FATE_TIMED) {
@@ -352,9 +265,7 @@ static void find_holes(struct completer *c)
 			}
 			h.n++;
 			h.in_flight &= r->fate == WT_FATE_IN_FLIGHT;
-			done = done_at(c, r);
-			h.done_ns =
-				done == UINT64_MAX ? INT64_MAX : wt_clockline_ns(&t->clock, done);
+			h.done_ns = c->orders.p[i].done_ns;
 		}
 		if (got && end > prev)
 			prev = end;
@@ -391,7 +302,6 @@ int wt_trace_complete(struct wt_trace *t)
 		err = wt_trace_count(t);
 	}
 	free(c.orders.p);
-	free(c.syncs.p);
 	wt_map_release(&c.errors);
 	return err;
 }

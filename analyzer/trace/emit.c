@@ -490,8 +490,8 @@ int wt_trace_emit(struct wt_trace *t)
 	if (!err && collective_of_row) {
 		base = emit_calls(t);
 		mark_in_flight(t, &g);
-		err = wt_trace_waits(t, base);
-		err = err ? err : wt_trace_stand(t);
+		wt_trace_emit_waits(t, base);
+		err = wt_trace_stand(t);
 		emit_collectives(t, base, &g);
 		for (size_t i = 0; i < t->rows.n; i++) {
 			uint32_t k = collective_of(t, &g, i);

@@ -633,6 +633,7 @@ void wt_trace_release(struct wt_trace *t)
 	free(t->anchors.p);
 	free(t->collectives.p);
 	free(t->marks.p);
+	free(t->waits.p);
 	free(t->overheads.p);
 	free(t->nccl.p);
 	free(t->counts.p);

@@ -200,6 +200,8 @@ static int build(struct wt_trace *t)
 
 	if (!err)
 		err = wt_trace_join(t);
+	if (!err)
+		err = wt_trace_waits(t);
 	if (err)
 		return err;
 	wt_trace_process(t);

@@ -4,9 +4,10 @@
  *
  *   load.c      packets -> these tables (raw ids, raw clocks), nothing interpreted
  *   join.c      host calls <-> device records, by order (align.c)
+ *   stream_waits.c  who waited for which recording of an event
  *   complete.c  fate of every call that expects a record; holes; the identity
  *   emit.c      tables -> timeline builder
- *   reader.c    the importer: calls the four in this order, says what is damaged
+ *   reader.c    the importer: calls them in this order, says what is damaged
  *
  * Ids come from the file and are trusted by nobody: they are looked up in maps, never used as indices.
  */
@@ -117,6 +118,14 @@ struct wt_exec_row { /* of Graphs: what one launch of an executable graph must b
 	uint32_t nodes; /* enabled kernels, copies and memsets */
 	uint8_t known;
 };
+struct wt_event_wait {
+	uint32_t row, record; /* the call that recorded the event; WT_NO_INDEX: a host function */
+};
+struct wt_due { /* a call that must end in a record */
+	uint64_t stream, tsc;
+	int64_t done_ns; /* what it launched was surely over by then; INT64_MAX = not known */
+	uint32_t row;
+};
 struct wt_op_row {
 	uint64_t name;
 	uint32_t kind;
@@ -210,6 +219,7 @@ struct wt_trace {
 	WT_VEC(struct wt_anchor) anchors;
 	WT_VEC(struct wt_coll_row) collectives;
 	WT_VEC(struct wt_mark) marks;
+	WT_VEC(struct wt_event_wait) waits; /* from wt_trace_waits() on, in order of time */
 	WT_VEC(struct wt_overhead) overheads;
 	WT_VEC(struct wt_nccl_event) nccl;
 	/* last totals; totals at each window's close, less those at its opening */
@@ -292,13 +302,14 @@ uint32_t wt_trace_string(const struct wt_trace *t, uint64_t id); /* builder's id
 uint32_t wt_trace_row(const struct wt_trace *t, uint64_t ring, uint64_t seq);
 /* sort.c: a moment of a window's records on the common clock */
 int64_t wt_trace_device_ns(const struct wt_trace *t, size_t window, uint64_t stamp);
-/* sort.c, join.c, complete.c, emit.c: in this order, once each; 0 or -WT_E_NOMEM */
+/* sort.c, join.c, stream_waits.c, complete.c, emit.c: in this order, once each; 0 or -WT_E_NOMEM */
 int wt_trace_sort(struct wt_trace *t);
 int wt_trace_join(struct wt_trace *t);
+int wt_trace_waits(struct wt_trace *t);
 int wt_trace_complete(struct wt_trace *t);
 int wt_trace_emit(struct wt_trace *t);
-int wt_trace_waits(struct wt_trace *t, int32_t base); /* stream_waits.c, called by emit.c */
-int wt_trace_stand(struct wt_trace *t);		      /* standing.c, called by emit.c */
+void wt_trace_emit_waits(struct wt_trace *t, int32_t base); /* stream_waits.c, called by emit.c */
+int wt_trace_stand(struct wt_trace *t);			    /* standing.c, called by emit.c */
 /* join.c: of name and shape of a launch, and of its shape; 0 if one is not known */
 uint64_t wt_trace_shape_signature(const struct wt_trace *t, uint64_t shape);
 uint64_t wt_trace_launch_signature(const struct wt_trace *t, uint64_t function, uint64_t shape);
@@ -322,6 +333,11 @@ uint32_t wt_trace_group_end(const struct wt_trace *t, uint32_t row);
 size_t wt_trace_window(const struct wt_trace *t, const struct wt_row *r);
 int wt_trace_in_window(const struct wt_trace *t, const struct wt_row *r);
 int64_t wt_trace_end_ns(const struct wt_trace *t); /* newest moment the file speaks of */
+/* What a row's records cover; 0 if they have no times. */
+int wt_trace_span(const struct wt_trace *t, const struct wt_row *row, int64_t *ret_start,
+		  int64_t *ret_end);
+/* done.c: sets done_ns of those that have no record with times. 0 or -WT_E_NOMEM */
+int wt_trace_done(struct wt_trace *t, struct wt_due *dues, size_t n);
 
 /* 1 if a call of this row ends in a device record when it succeeds. */
 static inline int wt_row_expects(const struct wt_row *r)

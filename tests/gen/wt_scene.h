@@ -33,6 +33,13 @@ enum sc_op { /* ids of the file's Ops */
 	     SC_ALL_REDUCE,
 	     SC_GROUP_END,
 	     SC_ALLOC,
+	     SC_EVENT_CREATE, /* from here on: of scenes with events */
+	     SC_EVENT_RECORD,
+	     SC_STREAM_WAIT,
+	     SC_EVENT_SYNC,
+	     SC_EVENT_QUERY,
+	     SC_STREAM_QUERY,
+	     SC_SYNC_COPY,
 	     SC_OPS
 };
 
@@ -58,12 +65,13 @@ struct wt_scene {
 		collectives; /* with graph launches; with a second thread; with all-reduces */
 	uint32_t lose_from,
 		lose_to; /* calls whose API and device records are lost, as if in one buffer */
-	uint32_t rows_from, rows_to;   /* calls whose host row is lost */
-	uint32_t in_flight;	       /* calls at the end whose records have not come */
-	int every;		       /* also the packets that no call of the scene makes */
-	int marks;		       /* each step is marked, see sc_write_marks() */
-	int counters;		       /* kernels have hardware counters, see sc_write_counters() */
-	int siblings;		       /* an all-reduce allocates behind its launch */
+	uint32_t rows_from, rows_to; /* calls whose host row is lost */
+	uint32_t in_flight;	     /* calls at the end whose records have not come */
+	int every;		     /* also the packets that no call of the scene makes */
+	int marks;		     /* each step is marked, see sc_write_marks() */
+	int counters;		     /* kernels have hardware counters, see sc_write_counters() */
+	int events;		     /* events and queries are among the calls: made by the test */
+	int siblings;		     /* an all-reduce allocates behind its launch */
 	uint32_t pause_from, pause_to; /* steps in which collection stood back; 0 = it never did */
 	uint32_t
 		edge; /* calls before the end of that whose records came: kinds come on one by one */
@@ -76,7 +84,7 @@ struct wt_scene {
 	/* What it is. */
 	struct wt_scene_call *call;
 	uint32_t n;
-	uint64_t now_ns, correlation, packets, seq[3], tail[3]; /* per thread; per stream */
+	uint64_t now_ns, correlation, packets, seq[3], tail[4]; /* per thread; per stream */
 	struct wt_frame_writer *writer;
 	uint8_t *out;
 	size_t n_out, room;
@@ -413,6 +421,24 @@ static inline void sc_write_tables(struct wt_scene *s)
 	SC_COL(threads, pthread, uint64_t, 0x7ffff7d8a740, 0x7fffe7d8b640);
 	SC_COL(threads, name, uint64_t, 10, 12);
 	SC_EMIT(s, THREADS, &threads);
+}
+
+static inline void sc_write_event_ops(struct wt_scene *s)
+{
+	static const char *const names[] = {
+		"cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize",
+		"cuEventQuery",	 "cuStreamQuery", "cuMemcpyDtoH_v2"};
+	Warptap__V1__Strings strings = WARPTAP__V1__STRINGS__INIT;
+	Warptap__V1__Ops ops = WARPTAP__V1__OPS__INIT;
+
+	strings.first_id = 40;
+	strings.text = (char **)(uintptr_t)names;
+	strings.n_text = sizeof(names) / sizeof(names[0]);
+	SC_EMIT(s, STRINGS, &strings);
+	SC_COL(ops, id, uint64_t, 10, 11, 12, 13, 14, 15, 16);
+	SC_COL(ops, name, uint64_t, 40, 41, 42, 43, 44, 45, 46);
+	SC_COL(ops, kind, uint32_t, 7, 7, 8, 10, 7, 7, 3);
+	SC_EMIT(s, OPS, &ops);
 }
 
 static inline void sc_write_comms(struct wt_scene *s)
@@ -773,7 +799,8 @@ static inline void sc_write_marks(struct wt_scene *s, uint32_t step, uint64_t fr
 
 static inline void sc_write_counts(struct wt_scene *s, uint32_t until, uint64_t ns)
 {
-	static const uint32_t kind_of[SC_OPS] = {0, 1, 3, 4, 2, 10, 10, 5, 15, 11};
+	static const uint32_t kind_of[SC_OPS] = {0,  1, 3, 4, 2,  10, 10, 5, 15,
+						 11, 7, 7, 8, 10, 7,  7,  3};
 	static uint32_t context[16], kind[16], state[16];
 	static uint64_t n[16];
 	Warptap__V1__Counts m = WARPTAP__V1__COUNTS__INIT;
@@ -903,6 +930,8 @@ static inline void wt_scene_write(struct wt_scene *s)
 	sc_write_clock(s, 0);
 	sc_write_state(s, 1000000, s->no_device ? 2 : 3, s->no_device ? 0 : 2, 0);
 	sc_write_tables(s);
+	if (s->events)
+		sc_write_event_ops(s);
 	sc_write_comms(s);
 	for (uint32_t step = 0; step < s->steps; step++) {
 		uint32_t first = i, from;

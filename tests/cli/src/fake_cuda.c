@@ -107,6 +107,7 @@ static void act(const char *name, void *a, void *b);
 #define SECOND(...)	     SECOND_(__VA_ARGS__, 0, 0)
 
 #define FAKE_DEF_HOOK(n_, p_, a_) FAKE_STUB(n_, p_, (void)0)
+#define FAKE_DEF_POLL		  FAKE_DEF_HOOK
 #define FAKE_DEF_OUT(n_, p_, a_)                                                                   \
 	FAKE_STUB(n_, p_, act(#n_, (void *)(uintptr_t)FIRST a_, (void *)(uintptr_t)SECOND a_))
 #define FAKE_DEF_BOOK FAKE_DEF_OUT
@@ -123,19 +124,12 @@ static int is(const char *name, const char *prefix)
 
 static void act(const char *name, void *a, void *b)
 {
-	static const char *const creators[] = {"cuCtxCreate",
-					       "cuModuleLoad",
-					       "cuModuleGetFunction",
-					       "cuLibraryLoad",
-					       "cuLibraryGet",
-					       "cuKernelGetFunc",
-					       "cuStreamCreate",
-					       "cuGreenCtxStream",
-					       "cuMemAlloc",
-					       "cuMemHostAlloc",
-					       "cuMemCreate",
-					       "cuGraphInstantiate",
-					       "cuDevicePrimaryCtxRetain"};
+	static const char *const creators[] = {
+		"cuCtxCreate",	       "cuEventCreate",		  "cuModuleLoad",
+		"cuModuleGetFunction", "cuLibraryLoad",		  "cuLibraryGet",
+		"cuKernelGetFunc",     "cuStreamCreate",	  "cuGreenCtxStream",
+		"cuMemAlloc",	       "cuMemHostAlloc",	  "cuMemCreate",
+		"cuGraphInstantiate",  "cuDevicePrimaryCtxRetain"};
 
 	for (size_t i = 0; i < sizeof(creators) / sizeof(creators[0]); i++)
 		if (is(name, creators[i]))
@@ -233,6 +227,7 @@ static void *impl_cuInit = (void *)cuInit;
 #define ADDRESS_OUT(n_)	 (void *)impl_##n_
 #define ADDRESS_BOOK(n_) (void *)impl_##n_
 #define ADDRESS_ANY(n_)	 (void *)impl_##n_
+#define ADDRESS_POLL(n_) (void *)impl_##n_
 #define ADDRESS_OWN(n_)	 impl_##n_
 
 static void *lookup(const char *symbol, int version, cuuint64_t flags)
