@@ -5,6 +5,8 @@
  *   woken by a poke (some chunks are full, a buffer is complete, a state changed) or each second
  *   cycle: states, chunks, buffers -> batches -> one block -> write() -> only then chunks and buffers are free again
  *   tick (each second): CUPTI is flushed, clocks, losses, counts and cost are said
+ *   look (ten between two ticks): a job that launches nothing may be about to be ended by a signal that nobody hears,
+ *       so CUPTI is flushed then too
  *   end: last flush, last drain, State, Counts, Cost, End
  *
  * Detached, all signals blocked, hooks silent for life. The job never waits for it but in
@@ -43,6 +45,7 @@
 #define HELD_MAX   1024 /* buffers read whose block is not written yet: as many as the box can have */
 #define BLOCK_ROWS 4000
 #define TICK_NS	   1000000000ll
+#define LOOKS	   10 /* a tick */
 #define SLOW_NS                                                                                    \
 	20000000ll /* a write that takes longer: fewer and larger ones, or the pool runs full */
 #define SLOW_ROWS (8 * BLOCK_ROWS)
@@ -82,20 +85,21 @@ void wt_writer_poke(void)
 	errno = saved;
 }
 
-/* Until poked or the time has come. */
-static void wait_until(int64_t when_ns)
+/* Until poked, which is 1, or the time has come. */
+static int wait_until(int64_t when_ns)
 {
 	while (atomic_exchange_explicit(&writer.wake, 0, memory_order_acquire) == 0) {
 		int64_t left = when_ns - wt_clock_mono_ns();
 		struct timespec t = {.tv_sec = left / 1000000000, .tv_nsec = left % 1000000000};
 
 		if (left <= 0)
-			return;
+			return 0;
 		/* It may be refused (a filter): then this is no reason to spin. */
 		if (futex(&writer.wake, FUTEX_WAIT, 0, &t) && errno != EAGAIN && errno != EINTR &&
 		    errno != ETIMEDOUT)
 			nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	}
+	return 1;
 }
 
 /* ---- states ---- */
@@ -318,7 +322,7 @@ static void finish(void)
 
 static void *run(void *arg)
 {
-	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, next;
+	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, next, look;
 
 	wt_thread_begin();
 	if (tick_ns > TICK_NS || tick_ns <= 0)
@@ -327,11 +331,11 @@ static void *run(void *arg)
 	wt_cost_writer_is_here();
 	cycle(0);
 	next = wt_clock_mono_ns() + tick_ns;
+	look = next - tick_ns + tick_ns / LOOKS;
 	while (!atomic_load_explicit(&writer.closing, memory_order_acquire)) {
-		int64_t now;
+		int awake = wait_until(next < look ? next : look);
+		int64_t now = wt_clock_mono_ns();
 
-		wait_until(next);
-		now = wt_clock_mono_ns();
 		if (atomic_load_explicit(&writer.closing, memory_order_acquire))
 			break;
 		if (wt_box_is_cut()) {
@@ -341,7 +345,12 @@ static void *run(void *arg)
 		if (now >= next && !writer.said_state)
 			wt_writer_state(atomic_load(wt_level_word), wt_cupti_state(),
 					WARPTAP__V1__STATE_REASON__STATE_REASON_START, 0);
-		cycle(now >= next);
+		if (now >= look) {
+			awake |= wt_cupti_fetch_if_quiet();
+			look = now + (wt_cupti_kinds() ? tick_ns / LOOKS : tick_ns);
+		}
+		if (awake || now >= next)
+			cycle(now >= next);
 		if (now >= next)
 			next = now + tick_ns;
 	}

@@ -37,6 +37,7 @@
 #define SPILLS	     4
 #define SPILL_BYTES  (256u << 10)
 #define SICK_RECORDS 512
+#define STILL_MAX    8	      /* looks in a pause at which records are fetched: 1, 2, 4, 8 */
 #define QUIET_NS     25000000 /* no record for so long: there may be no more */
 #define SLOW_NS	     50000000 /* a flush slower than this is not repeated at exit */
 
@@ -50,6 +51,8 @@ static struct {
 	_Atomic uint64_t
 		received; /* kernels, copies, memsets of single launches the writer has read */
 	uint64_t received0, expected0; /* as of arming */
+	uint64_t launched;	       /* writer: as of the last look; how often it was so since */
+	uint32_t still;
 	int loaded, armed_once;
 	int sick, looked, untimed; /* writer: of the last SICK_RECORDS, half without times */
 	int null_buffer_ok;	   /* CUPTI takes NULL for "no buffer" */
@@ -348,6 +351,14 @@ static void add_expected(void *arg, struct wt_ring *r)
 								 memory_order_relaxed);
 }
 
+static void add_launched(void *arg, struct wt_ring *r)
+{
+	add_expected(arg, r);
+	for (size_t c = 0; c < WT_COUNT_CONTEXTS; c++)
+		*(uint64_t *)arg += atomic_load_explicit(
+			&r->counts[c][WT_KIND_GRAPH_LAUNCH][WT_DONE], memory_order_relaxed);
+}
+
 /* Records that calls so far must have made, nodes of graphs apart. */
 static uint64_t expected(void)
 {
@@ -492,10 +503,21 @@ out:
 	return r;
 }
 
-static void flush(int forced)
+static void fetch(int forced)
 {
 	int64_t begin = wt_clock_mono_ns();
 
+	atomic_store(&activity.flushing, 1);
+	if (wt_cupti_state() == STATE(OURS))
+		told(wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
+	if (wt_cupti_state() == STATE(OURS))
+		ask_dropped();
+	atomic_store(&activity.flushing, 0);
+	atomic_store(&activity.flush_ns, wt_clock_mono_ns() - begin);
+}
+
+static void flush(int forced)
+{
 	if (!forced)
 		wt_manners_tick();
 	if (wt_cupti_state() != STATE(OURS))
@@ -507,13 +529,28 @@ static void flush(int forced)
 						       : "the one before was slow");
 		return;
 	}
-	atomic_store(&activity.flushing, 1);
-	if (wt_cupti_state() == STATE(OURS))
-		told(wt_cupti.cuptiActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0));
-	if (wt_cupti_state() == STATE(OURS))
-		ask_dropped();
-	atomic_store(&activity.flushing, 0);
-	atomic_store(&activity.flush_ns, wt_clock_mono_ns() - begin);
+	fetch(forced);
+}
+
+/* Of rising length are the waits for what is still at work when the job pauses. */
+int wt_cupti_fetch_if_quiet(void)
+{
+	uint64_t launched = 0;
+
+	if (wt_cupti_state() != STATE(OURS) || atomic_load(&activity.flush_ns) > SLOW_NS)
+		return 0;
+	wt_ring_each(add_launched, &launched);
+	if (launched != activity.launched) {
+		activity.launched = launched;
+		activity.still = 0;
+		return 0;
+	}
+	if (activity.still < UINT32_MAX)
+		activity.still++;
+	if (!launched || activity.still > STILL_MAX || activity.still & (activity.still - 1))
+		return 0;
+	fetch(0);
+	return 1;
 }
 
 static void stop(void)

@@ -27,6 +27,7 @@
 #include <cupti.h>
 
 #include "agent/registry.h"
+#include "collectors/cupti_activity.h"
 #include "collectors/cupti_api.h"
 #include "read_back.h"
 #include "writer_box.h"
@@ -833,6 +834,63 @@ static void test_stolen(void **state)
 	tidy();
 }
 
+/* ---- a pause of the job ---- */
+
+static int flushes;
+
+static CUptiResult CUPTIAPI fake_flush(uint32_t flag)
+{
+	flushes += !flag;
+	return CUPTI_SUCCESS;
+}
+
+/* The looks, of the next `n`, at which CUPTI is asked for records: one bit each. */
+static unsigned looks(int n)
+{
+	unsigned at = 0;
+
+	for (int i = 0; i < n; i++) {
+		int before = flushes;
+		int told = wt_cupti_fetch_if_quiet();
+
+		CHECK(told == flushes - before);
+		at |= (unsigned)told << i;
+	}
+	return at;
+}
+
+#define KIND(k_) WARPTAP__V1__COUNT_KIND__COUNT_KIND_##k_
+static void launch_some(uint32_t kind, uint64_t n)
+{
+	atomic_fetch_add(&box.ring[1].counts[1][kind][WARPTAP__V1__COUNT_STATE__COUNT_STATE_DONE],
+			 n);
+}
+
+static void pauses(void)
+{
+	wt_cupti.cuptiActivityFlushAll = fake_flush;
+	CHECK(!looks(4)); /* not collecting */
+	wt_cupti_set_state(WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_OURS);
+	CHECK(!looks(20)); /* nothing has ever been launched */
+	launch_some(KIND(LAUNCH), 5);
+	CHECK(looks(20) == (1u << 1 | 1u << 2 | 1u << 4 | 1u << 8));
+	for (int i = 0; i < 4; i++) { /* at work at each look */
+		launch_some(KIND(GRAPH_LAUNCH), 1);
+		CHECK(!looks(1));
+	}
+	CHECK(looks(2) == 3);
+	launch_some(KIND(EVENT), 1); /* has no record */
+	CHECK(looks(2) == 2);
+	wt_cupti_set_state(WARPTAP__V1__CUPTI_STATE__CUPTI_STATE_YIELDED);
+	launch_some(KIND(LAUNCH), 1);
+	CHECK(!looks(20));
+}
+
+static void test_pauses(void **state)
+{
+	in_child(pauses);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -841,7 +899,7 @@ int main(void)
 		cmocka_unit_test(test_broken_write), cmocka_unit_test(test_enospc),
 		cmocka_unit_test(test_segments),     cmocka_unit_test(test_collectives),
 		cmocka_unit_test(test_refused),	     cmocka_unit_test(test_stolen),
-		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_lives),	     cmocka_unit_test(test_pauses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
