@@ -7,6 +7,10 @@ CMD_SRC := analyzer/warptap.c $(sort $(wildcard analyzer/cmd/*.c))
 CMD_OBJS := $(call objs,$(CMD_SRC))
 
 $(AN_OBJS) $(CMD_OBJS): MODINC := -Ianalyzer
+# Called only where the processor is of this kind (kineto_layout.c).
+ifeq ($(shell uname -m),x86_64)
+$(O)/analyzer/import/kineto_layout_wide.o: OPT += -march=x86-64-v4
+endif
 # The reader includes generated code: it must exist before the first compile, afterwards the .d files know.
 $(AN_OBJS) $(CMD_OBJS): | $(O)/proto/trace.pb-c.h
 

@@ -149,17 +149,16 @@ void wt_strings_free(struct wt_strings *t)
 
 uint32_t wt_strings_add(struct wt_strings *t, const char *s, size_t n)
 {
-	const char *nul = n ? memchr(s, 0, n) : NULL;
-	uint32_t hash;
-	struct slot *at;
+	uint32_t hash = (uint32_t)wt_hash_bytes(s, n, 0);
+	struct slot *at = probe(t, s, n, hash);
+	const char *nul;
 	char *copy;
 
-	if (nul)
-		n = (size_t)(nul - s);
-	hash = (uint32_t)wt_hash_bytes(s, n, 0);
-	at = probe(t, s, n, hash);
 	if (at->id1)
 		return at->id1 - 1;
+	nul = n ? memchr(s, 0, n) : NULL;
+	if (nul) /* none is kept with one */
+		return wt_strings_add(t, s, (size_t)(nul - s));
 	copy = n <= UINT32_MAX ? wt_region_copy(&t->region, s, n) : NULL;
 	if (!copy || make_room(t)) {
 		t->failed = 1;

@@ -40,6 +40,30 @@ static inline int64_t wt_decimal_eight(uint64_t w)
 	return (int64_t)(w & 0xffffffffu);
 }
 
+/* Of eight bytes the digits they begin with: how many, and their value. */
+static inline unsigned wt_decimal_upto_eight(const char *s, uint64_t *ret)
+{
+	const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0);
+	uint64_t w, other;
+	unsigned n;
+
+	memcpy(&w, s, sizeof(w));
+	/* A byte that is no digit has another high nibble than 3, at once or with 6 added; the first one's is found. */
+	other = ((w & high) ^ UINT64_C(0x3030303030303030)) |
+		(((w & ~high) + UINT64_C(0x0606060606060606)) & high);
+	n = other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
+	if (!n)
+		return 0;
+	/* The digits at the end, zeros before them. */
+	w = (w - UINT64_C(0x3030303030303030)) << (64 - 8 * n);
+	w = w * 10 + (w >> 8);
+	*ret = (((w & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x000f424000000064) +
+		 ((w >> 16) & UINT64_C(0x000000ff000000ff)) * UINT64_C(0x0000271000000001)) >>
+		32) &
+	       0xffffffffu;
+	return n;
+}
+
 /*
  * The same from text that goes on: behind the number, if it is a plain one (no sign, no exponent, no leading zeros)
  * that fits and something other than a zero byte follows; else NULL. Looks eight bytes ahead.

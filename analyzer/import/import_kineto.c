@@ -276,7 +276,7 @@ static int read_file(struct wt_source *src, struct wt_builder *b, uint32_t input
 	wt_kineto_header_release(&k->header);
 	wt_map_release(&k->devices);
 	wt_map_release(&k->threads);
-	wt_map_release(&k->calls);
+	free(k->call_kinds);
 	wt_map_release(&k->seqs);
 	wt_map_release(&k->counter_index);
 	free(k->counters);

@@ -6,8 +6,14 @@
 #ifndef WT_JSON_INLINE_H
 #define WT_JSON_INLINE_H
 
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__BMI2__)
+#define WT_JSON_WIDE 1
+#include <immintrin.h>
+#else
+#define WT_JSON_WIDE 0
 #ifdef __SSE2__
 #include <emmintrin.h>
+#endif
 #endif
 
 #include "import/json_scan_impl.h"
@@ -15,7 +21,17 @@
 /* The next byte that ends a run of plain string bytes: a quote, a backslash or a control character. */
 static inline __attribute__((always_inline)) const uint8_t *wt_json_plain_end(const uint8_t *p)
 {
-#ifdef __SSE2__
+#if WT_JSON_WIDE
+	for (;; p += 64) {
+		__m512i v = _mm512_loadu_si512(p);
+		uint64_t mask = _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('"')) |
+				_mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8('\\')) |
+				_mm512_cmple_epu8_mask(v, _mm512_set1_epi8(0x1f));
+
+		if (mask)
+			return p + __builtin_ctzll(mask);
+	}
+#elif defined(__SSE2__)
 	for (;; p += 16) {
 		__m128i v = _mm_loadu_si128((const __m128i *)p);
 		__m128i stop = _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
@@ -41,7 +57,15 @@ static inline int wt_json_is_digit(uint8_t c)
 /* The first byte from p on that is no digit. */
 static inline __attribute__((always_inline)) const uint8_t *wt_json_digits_end(const uint8_t *p)
 {
-#ifdef __SSE2__
+#if WT_JSON_WIDE
+	for (;; p += 16) {
+		__m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
+		unsigned other = _mm_cmpgt_epu8_mask(v, _mm_set1_epi8(9));
+
+		if (other)
+			return p + __builtin_ctz(other);
+	}
+#elif defined(__SSE2__)
 	for (;; p += 16) {
 		__m128i v = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)p), _mm_set1_epi8('0'));
 		__m128i digit = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(9)), v);

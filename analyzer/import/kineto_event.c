@@ -601,18 +601,24 @@ static int read_object(struct wt_kineto_parser *ps)
 	return rc;
 }
 
+/* By the library: for a size it knows the compiler puts a string instruction here, which takes thrice as long. */
+static void clear(void *at, size_t n)
+{
+	__asm__("" : "+r"(n));
+	memset(at, 0, n);
+}
+
 void wt_kineto_begin(struct wt_kineto_parser *ps)
 {
 	struct wt_kineto_event *ev = &ps->ev;
 
 	wt_json_drop(ps->js);
-	memset(ev, 0, offsetof(struct wt_kineto_event, device));
+	clear(ev, offsetof(struct wt_kineto_event, device));
 	ev->site = (struct wt_json_text){NULL, 0};
 	if (ps->has_args) {
 		/* The long texts at the end need no clearing. */
-		memset(&ev->device, 0,
-		       offsetof(struct wt_kineto_event, coll_name) -
-			       offsetof(struct wt_kineto_event, device));
+		clear(&ev->device, offsetof(struct wt_kineto_event, coll_name) -
+					   offsetof(struct wt_kineto_event, device));
 		ev->coll_name[0] = ev->group_desc[0] = ev->group_ranks[0] = '\0';
 		ev->nseries = 0;
 		ps->has_args = 0;

@@ -15,6 +15,8 @@
 struct wt_kineto_layout;
 struct wt_kineto_parser;
 
+extern int wt_kineto_layout_narrow; /* for tests: 1 = new ones do without wide vectors */
+
 /* NULL: no memory. */
 struct wt_kineto_layout *wt_kineto_layout_new(void);
 void wt_kineto_layout_free(struct wt_kineto_layout *l);

@@ -138,31 +138,54 @@ uint32_t wt_kineto_dtype(const char *s, size_t n, uint32_t *ret_bytes)
 	return types[best].code;
 }
 
-/* Past the last `mark` of a path. */
-static void drop_folder(const char **s, size_t *n, const char *mark)
+/* Past the last `mark` of a path; the mark has a slash at its place `slash`. */
+static void drop_folder(const char **s, size_t *n, const char *mark, size_t m, size_t slash)
 {
-	const char *at;
+	for (size_t i = *n; i > slash; i--) {
+		size_t from = i - 1 - slash;
 
-	while ((at = memmem(*s, *n, mark, strlen(mark)))) {
-		at += strlen(mark);
-		*n -= (size_t)(at - *s);
-		*s = at;
+		if ((*s)[i - 1] != '/' || *n - from < m || memcmp(*s + from, mark, m))
+			continue;
+		*s += from + m;
+		*n -= from + m;
+		return;
 	}
+}
+
+/* As memmem, which needs longer to begin than a frame is long. */
+static int holds(const char *s, size_t n, const char *word, size_t m)
+{
+	const char *at = s, *end = s + n;
+
+	while ((size_t)(end - at) >= m && (at = memchr(at, *word, (size_t)(end - at) - m + 1))) {
+		if (!memcmp(at, word, m))
+			return 1;
+		at++;
+	}
+	return 0;
+}
+
+#define DROP(s_, n_, mark_, slash_) drop_folder(s_, n_, mark_, sizeof(mark_) - 1, slash_)
+#define HOLDS(s_, n_, word_)	    holds(s_, n_, word_, sizeof(word_) - 1)
+
+/* A frame of Python's or the framework's own machinery. */
+static int is_other(const char *s, size_t n)
+{
+#define BEGINS(word_) (n >= sizeof(word_) - 1 && !memcmp(s, word_, sizeof(word_) - 1))
+	return BEGINS("torch/") || BEGINS("triton/") || BEGINS("contextlib.py(") ||
+	       BEGINS("functools.py(") || BEGINS("threading.py(") || BEGINS("runpy.py(") ||
+	       BEGINS("importlib/") || BEGINS("multiprocessing/");
+#undef BEGINS
 }
 
 int wt_kineto_site(const char **s, size_t *n)
 {
-	static const char *const others[] = {
-		"torch/",	 "triton/",   "contextlib.py(", "functools.py(",
-		"threading.py(", "runpy.py(", "importlib/",	"multiprocessing/",
-	};
-
 	/* "<built-in method matmul ...>", "<frozen runpy>(198): ...", "nn.Module: Linear_0"; most names end here. */
 	if (!*n || **s == '<' || (*n > 6 && !memcmp(*s, "torch/", 6)))
 		return 0;
 	if (**s == '/') {
-		drop_folder(s, n, "-packages/"); /* site-, dist- */
-		drop_folder(s, n, "/lib/python3");
+		DROP(s, n, "-packages/", 9); /* site-, dist- */
+		DROP(s, n, "/lib/python3", 0);
 		if (*n && **s == '.') { /* of its version */
 			const char *at = memchr(*s, '/', *n);
 
@@ -170,10 +193,7 @@ int wt_kineto_site(const char **s, size_t *n)
 			*s = at ? at + 1 : *s;
 		}
 	}
-	for (size_t i = 0; i < COUNT(others); i++)
-		if (*n >= strlen(others[i]) && !memcmp(*s, others[i], strlen(others[i])))
-			return 0;
-	return contains(*s, *n, "): ") && !contains(*s, *n, "/torchinductor_");
+	return !is_other(*s, *n) && HOLDS(*s, *n, "): ") && !HOLDS(*s, *n, "/torchinductor_");
 }
 
 int wt_kineto_stack_site(const char *s, size_t n, const char **ret, size_t *ret_n)
@@ -181,8 +201,11 @@ int wt_kineto_stack_site(const char *s, size_t n, const char **ret, size_t *ret_
 	while (n) {
 		size_t m = 0;
 
-		while (m < n && s[m] != ';' && s[m] != '\n')
-			m++;
+		const char *end = memchr(s, ';', n), *line;
+
+		m = end ? (size_t)(end - s) : n;
+		line = memchr(s, '\n', m);
+		m = line ? (size_t)(line - s) : m;
 		*ret = s;
 		*ret_n = m;
 		while (*ret_n && **ret == ' ') {

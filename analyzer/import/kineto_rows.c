@@ -29,17 +29,22 @@ static uint32_t thread_of(struct wt_kineto *k, const struct wt_kineto_event *ev,
 {
 	uint64_t key = wt_mix64((uint64_t)ev->tid) ^ process;
 	int isnew;
-	uint32_t *at = wt_map_slot(&k->threads, key, 0, &isnew);
-	uint32_t thread;
+	uint32_t *at, thread;
 
+	if (k->has_last && ev->tid == k->last_tid && process == k->last_process)
+		return k->last_thread;
+	at = wt_map_slot(&k->threads, key, 0, &isnew);
+	k->has_last = 1;
+	k->last_tid = ev->tid;
+	k->last_process = process;
 	/* The map only saves time: two threads of one key would be a wrong row, so the builder is asked in the end. */
 	if (at && !isnew && wt_builder_thread_at(k->b, *at)->tid == ev->tid &&
 	    wt_builder_thread_at(k->b, *at)->process == process)
-		return *at;
+		return k->last_thread = *at;
 	thread = wt_builder_thread(k->b, process, ev->tid);
 	if (at)
 		*at = thread;
-	return thread;
+	return k->last_thread = thread;
 }
 
 /* The builder's index of the event's device; 0 and k->error if there are absurdly many. */
@@ -211,21 +216,34 @@ static int add_op(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	return 0;
 }
 
-/* The kind of a call and whether it blocks, looked up once per name. */
-static uint32_t call_kind(struct wt_kineto *k, uint32_t name)
-{
-	int isnew;
-	uint32_t *at = wt_map_slot(&k->calls, name, 0, &isnew);
-	const char *text = wt_builder_get(k->b, name);
-	uint32_t kind;
+#define CALL_ASKED  0x200u
+#define CALL_BLOCKS 0x100u
 
-	if (at && !isnew)
-		return *at;
-	kind = (uint32_t)wt_call_kind_by_name(text);
+/* The kind of a call and whether it blocks, looked up once per name. */
+static unsigned call_kind(struct wt_kineto *k, uint32_t name)
+{
+	const char *text;
+	unsigned kind;
+
+	if (name < k->call_kinds_room && k->call_kinds[name])
+		return k->call_kinds[name];
+	if (name >= k->call_kinds_room) {
+		size_t room = (size_t)name + 256;
+		uint16_t *kinds = realloc(k->call_kinds, room * sizeof(*kinds));
+
+		if (kinds) {
+			memset(kinds + k->call_kinds_room, 0,
+			       (room - k->call_kinds_room) * sizeof(*kinds));
+			k->call_kinds = kinds;
+			k->call_kinds_room = room;
+		}
+	}
+	text = wt_builder_get(k->b, name);
+	kind = (unsigned)wt_call_kind_by_name(text) | CALL_ASKED;
 	if (wt_call_blocks_by_name(text))
-		kind |= 0x100;
-	if (at)
-		*at = kind;
+		kind |= CALL_BLOCKS;
+	if (name < k->call_kinds_room)
+		k->call_kinds[name] = (uint16_t)kind;
 	return kind;
 }
 
@@ -238,7 +256,7 @@ static void add_call(struct wt_kineto *k, const struct wt_kineto_event *ev)
 		.parent = -1,
 		.process = process,
 	};
-	uint32_t kind;
+	unsigned kind;
 
 	if (!times(ev, &call.start_ns, &call.end_ns))
 		return;
@@ -246,7 +264,7 @@ static void add_call(struct wt_kineto *k, const struct wt_kineto_event *ev)
 	call.thread = thread_of(k, ev, process);
 	kind = call_kind(k, call.name);
 	call.kind = (uint8_t)kind;
-	call.flags = kind & 0x100 ? WT_CALL_BLOCKING : 0;
+	call.flags = kind & CALL_BLOCKS ? WT_CALL_BLOCKING : 0;
 	note_start(k, call.start_ns);
 	wt_builder_call(k->b, &call);
 }

@@ -52,7 +52,13 @@ struct wt_kineto {
 	int has_main;
 	int64_t first_ns; /* earliest start above zero of all rows */
 	uint64_t untimed;
-	struct wt_map devices, threads, calls, seqs;
+	struct wt_map devices, threads, seqs;
+	uint16_t *call_kinds; /* by name: enum wt_call_kind, CALL_*; 0 = not asked */
+	size_t call_kinds_room;
+	int64_t last_tid; /* of the thread asked for last */
+	uint32_t last_thread;
+	uint16_t last_process;
+	uint8_t has_last;
 	uint16_t device_list[WT_KINETO_MAX_DEVICES]; /* builder's indices, in order of appearance */
 	size_t ndevices;
 	int has_events;	   /* there was an array of events */

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "import/kineto_names.h"
 
-#define PLACES	64
+#define PLACES	256
 #define LONGEST 4096 /* that is kept; longer ones are looked at each time */
 
 struct entry {

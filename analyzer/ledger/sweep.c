@@ -21,8 +21,11 @@
 #define SM_REGS	   65536u
 #define SM_BLOCKS  32u
 
+struct entry {
+	uint32_t op, share;
+};
 struct heap {
-	uint32_t *ops;
+	struct entry *ops;
 	size_t n, room;
 };
 struct sweep {
@@ -87,65 +90,65 @@ static uint32_t share_ppm(const struct wt_timeline *tl, const struct wt_op *op)
 	return (uint32_t)(blocks * WHOLE_PPM / ((uint64_t)sms * fit));
 }
 
-/* Whether i comes before j as owner of an instant. */
-static int owns_before(const struct wt_timeline *tl, uint32_t i, uint32_t j)
+/* Whether a comes before b as owner of an instant. */
+static int owns_before(const struct wt_timeline *tl, struct entry a, struct entry b)
 {
-	const struct wt_op *x = &tl->ops[i], *y = &tl->ops[j];
-	uint32_t a = share_ppm(tl, x), b = share_ppm(tl, y);
+	const struct wt_op *x = &tl->ops[a.op], *y = &tl->ops[b.op];
 	int64_t s, t;
 
-	if (a != b)
-		return a > b;
+	if (a.share != b.share)
+		return a.share > b.share;
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns;
 	s = tl->streams[x->stream].id;
 	t = tl->streams[y->stream].id;
 	if (s != t)
 		return s < t;
-	return x->correlation != y->correlation ? x->correlation < y->correlation : i < j;
+	return x->correlation != y->correlation ? x->correlation < y->correlation : a.op < b.op;
 }
 
 static int heap_push(const struct wt_timeline *tl, struct heap *h, uint32_t op)
 {
+	struct entry new = {op, share_ppm(tl, &tl->ops[op])};
 	size_t i;
 
 	if (h->n == h->room) {
 		size_t room = h->room ? h->room * 2 : 16;
-		uint32_t *ops = realloc(h->ops, room * sizeof(*ops));
+		struct entry *ops = realloc(h->ops, room * sizeof(*ops));
 
 		if (!ops)
 			return -WT_E_NOMEM;
 		h->ops = ops;
 		h->room = room;
 	}
-	for (i = h->n++; i && owns_before(tl, op, h->ops[(i - 1) / 2]); i = (i - 1) / 2)
+	for (i = h->n++; i && owns_before(tl, new, h->ops[(i - 1) / 2]); i = (i - 1) / 2)
 		h->ops[i] = h->ops[(i - 1) / 2];
-	h->ops[i] = op;
+	h->ops[i] = new;
 	return 0;
 }
 
 static void heap_pop(const struct wt_timeline *tl, struct heap *h)
 {
-	uint32_t op = h->ops[--h->n];
+	struct entry last = h->ops[--h->n];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < h->n) {
 		if (child + 1 < h->n && owns_before(tl, h->ops[child + 1], h->ops[child]))
 			child++;
-		if (!owns_before(tl, h->ops[child], op))
+		if (!owns_before(tl, h->ops[child], last))
 			break;
 		h->ops[i] = h->ops[child];
 		i = child;
 	}
-	h->ops[i] = op;
+	h->ops[i] = last;
 }
 
 /* The owner among those still resident at now. */
 static uint32_t owner_at(const struct wt_timeline *tl, struct heap *h, int64_t now_ns)
 {
-	while (h->n && tl->ops[h->ops[0]].end_ns <= now_ns)
+	while (h->n && tl->ops[h->ops[0].op].end_ns <= now_ns)
 		heap_pop(tl, h);
-	return h->n ? h->ops[0] : NO_OP;
+	return h->n ? h->ops[0].op : NO_OP;
 }
 
 static void compute_leaf(const struct sweep *w, const struct wt_op *op, struct wt_slice *ret)

@@ -2,7 +2,7 @@
 /*
  * Reading with the memory of layouts and without gives the same timeline, the same faults and the same words about
  * them: made documents whose events vary in order, spacing, keys, kinds of values and faults, in windows of any size,
- * and the public files.
+ * and the public files; by wide vectors, where the processor has them, and without.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -17,6 +17,7 @@
 
 #include "base/strbuf.h"
 #include "import/import_kineto.h"
+#include "import/kineto_layout.h"
 #include "timeline_equal.h"
 
 static uint64_t state = 88172645463325252u;
@@ -37,9 +38,14 @@ static const char *one_of(const char *const *words, unsigned n)
 	one_of((const char *const[]){__VA_ARGS__},                                                 \
 	       sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
+/* Of one digit to eighteen; mostly small. */
 static void number(struct wt_strbuf *out, unsigned most)
 {
-	wt_strbuf_addf(out, "%u", below(most));
+	unsigned digits = below(6) ? 0 : below(18);
+
+	wt_strbuf_addf(out, "%u", digits ? 1 + below(9) : below(most));
+	while (digits--)
+		wt_strbuf_addf(out, "%u", below(10));
 }
 
 /* Mostly what writers print; a few that they print rarely, and some (if asked for) that are no JSON. */
@@ -65,6 +71,18 @@ static void value(struct wt_strbuf *out, const char *key, int faults)
 		number(out, 1000);
 	} else if (!strcmp(key, "Input Dims")) {
 		wt_strbuf_addf(out, "[[%u, %u], [%u, 8], []]", below(64), below(64), below(64));
+	} else if (!strcmp(key, "Input type")) {
+		wt_strbuf_adds(out, ONE_OF("[\"float\", \"c10::Half\"]", "[]", "[\"int\", 7]"));
+	} else if (!strcmp(key, "Call stack")) {
+		wt_strbuf_adds(
+			out,
+			ONE_OF("\"torch/a.py(1): f;train.py(7): <module>\"",
+			       "\"/x/site-packages/torch/a.py(1): f;job.py(2): g;train.py(7): h\"",
+			       "\"<built-in>;/usr/lib/python3.9/json/x.py(3): load\"",
+			       "\"a\\\\b.py(3): load\"", "\"\"", "null"));
+	} else if (!strcmp(key, "tid") && !below(3)) {
+		wt_strbuf_adds(out,
+			       ONE_OF("\"25738\"", "\"stream 7\"", "\"main\"", "\"\"", "\"-1\""));
 	} else if (!strcmp(key, "grid")) {
 		wt_strbuf_addf(out, "[%u, 1, 1]", below(64));
 	} else {
@@ -81,10 +99,10 @@ static void pair(struct wt_strbuf *out, const char *colon, const char *key, int 
 static void event(struct wt_strbuf *out, int faults)
 {
 	static const char *const keys[] = {"name", "pid", "tid", "ts", "dur", "id", "bp"};
-	static const char *const args[] = {"device",	  "stream",	   "correlation",
-					   "External id", "grid",	   "Input Dims",
-					   "bytes",	  "shared memory", "cbid",
-					   "Device Type", "Device Id",	   "Total Allocated"};
+	static const char *const args[] = {
+		"device",     "stream",		 "correlation",	  "External id", "grid",
+		"Input Dims", "bytes",		 "shared memory", "cbid",	 "Device Type",
+		"Device Id",  "Total Allocated", "Call stack",	  "Input type"};
 	const char *comma = ONE_OF(", ", ",", ",\n    ", ", ", ", "),
 		   *colon = ONE_OF(": ", ": ", ": ", ":", " :\t");
 	unsigned from = below(4) ? 0 : below(7), last = below(10) ? 7 : below(7);
@@ -106,7 +124,7 @@ static void event(struct wt_strbuf *out, int faults)
 		wt_strbuf_adds(out,
 			       ONE_OF("{}", "null", "{ }", "7", "{\"device\": 0}, \"args\": {}"));
 	} else {
-		unsigned n = 1 + below(12);
+		unsigned n = 1 + below(14);
 
 		wt_strbuf_adds(out, "{");
 		for (unsigned i = 0; i < n; i++) {
@@ -132,6 +150,7 @@ static struct result import(struct wt_source *src, size_t window, int plainly, i
 
 	if (asides)
 		wt_builder_keep_asides(b);
+	wt_kineto_layout_narrow = (int)below(2);
 	r.rc = plainly ? wt_kineto_read_plainly(src, b, input, window, &r.diag)
 		       : wt_kineto_read(src, b, input, window, &r.diag);
 	wt_source_close(src);
