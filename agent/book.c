@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "agent.h"
+#include "arguments.h"
 #include "real_calls.h"
 
 #define DEVICES_MAX 128 /* ordinals beyond have no primary context of ours */
@@ -105,6 +106,7 @@ static void end_context(uint64_t handle)
 	atomic_fetch_add(&context_epoch, 1);
 	wt_reg_end_context(e.id, now);
 	wt_reg_end(WT_REG_CONTEXT, handle, now);
+	wt_argument_forget();
 }
 
 void wt_book_context_end(CUcontext ctx)
@@ -191,6 +193,7 @@ void wt_book_module_end(const void *module)
 		return;
 	wt_reg_end_module(e.id, now);
 	wt_reg_end(WT_REG_MODULE, (uint64_t)module, now);
+	wt_argument_forget();
 }
 
 static uint32_t module_id(const void *module)
@@ -230,11 +233,13 @@ static void add_function(const void *function, uint32_t module, uint32_t name, C
 void wt_book_function(CUfunction function, const void *module, const char *name)
 {
 	add_function(function, module_id(module), name ? wt_reg_intern(name) : 0, function);
+	wt_argument_learn(function, name, 0);
 }
 
 void wt_book_kernel(CUkernel kernel, const void *library, const char *name)
 {
 	add_function(kernel, module_id(library), name ? wt_reg_intern(name) : 0, NULL);
+	wt_argument_learn(kernel, name, 1);
 }
 
 void wt_book_functions(const CUfunction *functions, unsigned int n, CUmodule module)
@@ -244,8 +249,10 @@ void wt_book_functions(const CUfunction *functions, unsigned int n, CUmodule mod
 	for (unsigned int i = 0; functions && i < n; i++) {
 		const char *name = NULL;
 
-		if (WT_REAL_CALL(cuFuncGetName, &name, functions[i]) == CUDA_SUCCESS && name)
+		if (WT_REAL_CALL(cuFuncGetName, &name, functions[i]) == CUDA_SUCCESS && name) {
 			add_function(functions[i], id, wt_reg_intern(name), NULL);
+			wt_argument_learn(functions[i], name, 0);
+		}
 	}
 }
 
@@ -256,8 +263,10 @@ void wt_book_kernels(const CUkernel *kernels, unsigned int n, CUlibrary library)
 	for (unsigned int i = 0; kernels && i < n; i++) {
 		const char *name = NULL;
 
-		if (WT_REAL_CALL(cuKernelGetName, &name, kernels[i]) == CUDA_SUCCESS && name)
+		if (WT_REAL_CALL(cuKernelGetName, &name, kernels[i]) == CUDA_SUCCESS && name) {
 			add_function(kernels[i], id, wt_reg_intern(name), NULL);
+			wt_argument_learn(kernels[i], name, 1);
+		}
 	}
 }
 
@@ -267,4 +276,5 @@ void wt_book_kernel_function(CUfunction function, CUkernel kernel)
 
 	if (wt_reg_find(WT_REG_FUNCTION, (uint64_t)kernel, UINT64_MAX, &e))
 		add_function(function, e.u.function.module, e.u.function.name, function);
+	wt_argument_learn_function(function, kernel);
 }

@@ -17,7 +17,7 @@
 #include "own_file.h"
 #include "piece.h"
 
-#define WT_BOX_VERSION	  4
+#define WT_BOX_VERSION	  5
 #define WT_BOX_HEAD_BYTES 65536u
 #define WT_SEG_BYTES	  (2u << 20)
 #define WT_SEGS_MAX	  512u /* 1 GiB */

@@ -2,9 +2,9 @@
 /*
  * Turns the forms of hooks_*.def into one: whoever reads the lists defines
  *   WT_ROW(form, pt, library, kind, since, name, params, args, fill, after)
- * includes WT_HOOKS_CUDA, _NCCL, _CUBLAS, _CUDNN and/or _CUPTI, and undefines it. form is HOOK, OUT, BOOK, ANY, POLL
- * or OWN, for calls of cuBLAS and cuDNN that compute GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the per-thread-stream
- * twin (its stream 0 means the thread's own).
+ * includes WT_HOOKS_CUDA, _NCCL, _CUBLAS, _CUDNN and/or _CUPTI, and undefines it. form is HOOK, LAUNCH, OUT, BOOK, ANY,
+ * POLL or OWN, for calls of cuBLAS and cuDNN that compute GEMM, for CUPTI's TAKES or SEEN; pt is 1 for the
+ * per-thread-stream twin (its stream 0 means the thread's own).
  * Macro parameters must not share a name with a struct field or with a function parameter in the lists.
  */
 #ifndef WT_HOOK_FORMS_H
@@ -37,6 +37,8 @@
 	WT_ROW(form_, 1, l_, k_, WT_PT_SINCE(v_), n_##_##s_, p_, a_, f_, t_)
 #define WT_HOOK_PT(l_, k_, v_, n_, s_, p_, a_, f_)                                                 \
 	WT_TWIN(HOOK, l_, k_, v_, n_, s_, p_, a_, f_, WT_PLAIN)
+#define WT_LAUNCH_PT(l_, k_, v_, n_, s_, p_, a_, f_, t_)                                           \
+	WT_TWIN(LAUNCH, l_, k_, v_, n_, s_, p_, a_, f_, t_)
 #define WT_OUT_PT(l_, k_, v_, n_, s_, p_, a_, f_, t_)                                              \
 	WT_TWIN(OUT, l_, k_, v_, n_, s_, p_, a_, f_, t_)
 #define WT_BOOK_PT(l_, k_, v_, n_, s_, p_, a_, f_, t_)                                             \

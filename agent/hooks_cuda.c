@@ -7,6 +7,7 @@
  * cuda.h's macro (the export test catches it).
  */
 #define _GNU_SOURCE
+#include "arguments.h"
 #include "book.h"
 #include "fill_cuda.h"
 #include "gate.h"
@@ -82,7 +83,7 @@ static WT_COLD void *first(uint32_t id)
 	}
 
 /* No call before the real one, so that arguments stay where they are; none after it but in the rare branch. */
-#define WT_FAST(pt_, l_, k_, n_, p_, a_, f_)                                                       \
+#define WT_FAST(pt_, l_, k_, n_, p_, a_, f_, rare_)                                                \
 	CUresult hook_##n_ p_;                                                                     \
 	CUresult hook_##n_ p_                                                                      \
 	{                                                                                          \
@@ -93,7 +94,7 @@ static WT_COLD void *first(uint32_t id)
 		int64_t state = wt_state();                                                        \
 		uint32_t n = 1;                                                                    \
 		CUresult r;                                                                        \
-		if (WT_LIKELY(real && WT_GO(state) && t->row)) {                                   \
+		if (WT_LIKELY(real && WT_GO(state) && t->row && !(rare_))) {                       \
 			rec = wt_take_row(t);                                                      \
 			wt_start_row(t, rec, WT_ID_##n_);                                          \
 			f_ rec->start_tsc = wt_tsc();                                              \
@@ -160,7 +161,16 @@ static WT_COLD void *first(uint32_t id)
 #define WT_DEF_HOOK(pt_, l_, k_, n_, p_, a_, f_, t_)                                               \
 	WT_SLOW(HOOK, pt_, k_, n_, p_, a_, f_, t_)                                                 \
 	WT_COUNTED(pt_, k_, n_, p_, a_, f_)                                                        \
-	WT_FAST(pt_, l_, k_, n_, p_, a_, f_)
+	WT_FAST(pt_, l_, k_, n_, p_, a_, f_, 0)
+/* A function that may have an argument to be read is something special. */
+#define WT_FUNCTION(function_, params_, extra_) ((uint64_t)(function_))
+#define WT_ARGUMENTS(function_, params_, extra_)                                                   \
+	if (wt_argument_maybe((uint64_t)(function_)))                                              \
+		wt_argument_read(rec, params_, extra_);
+#define WT_DEF_LAUNCH(pt_, l_, k_, n_, p_, a_, f_, t_)                                             \
+	WT_SLOW(LAUNCH, pt_, k_, n_, p_, a_, f_ WT_ARGUMENTS t_, t_)                               \
+	WT_COUNTED(pt_, k_, n_, p_, a_, f_)                                                        \
+	WT_FAST(pt_, l_, k_, n_, p_, a_, f_, wt_argument_maybe(WT_FUNCTION t_))
 #define WT_DEF_OUT(pt_, l_, k_, n_, p_, a_, f_, t_)                                                \
 	WT_SLOW(OUT, pt_, k_, n_, p_, a_, f_, t_) WT_ONLY_SLOW(l_, n_, p_, a_)
 #define WT_DEF_BOOK(pt_, l_, k_, n_, p_, a_, f_, t_)                                               \

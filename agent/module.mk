@@ -11,9 +11,9 @@ AGENT_LIBC  := -Wl,-Bstatic -lprotobuf-c -lzstd -Wl,-Bdynamic
 ALL += $(O)/libwarptap.so
 
 $(call objs,$(AGENT_SRC)): MODINC = -Iagent -I$(CUDA_INC) -I$(CUPTI_INC) -fvisibility=hidden -ftls-model=initial-exec
-# Both cost instructions in every wrapper: merging the 16-bit fields of a row, and keeping stack arguments ready for a
-# sibling call that is not made.
-$(O)/agent/hooks_cuda.o $(O)/agent/hooks_cublas.o: MODINC += -fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-store-merging) -fno-tree-slp-vectorize
+# These cost instructions in every wrapper: merging the 16-bit fields of a row, keeping stack arguments ready for a
+# sibling call that is not made, and loading them ahead of the branch because both of its ways need them.
+$(O)/agent/hooks_cuda.o $(O)/agent/hooks_cublas.o: MODINC += -fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-store-merging -fno-tree-pre -fno-code-hoisting) -fno-tree-slp-vectorize
 # Generated, and included by many: there before the first of them is compiled.
 $(call objs,$(AGENT_SRC)): | $(O)/proto/trace.pb-c.h
 

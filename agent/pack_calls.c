@@ -163,6 +163,11 @@ static uint32_t function_of(struct wt_pack *p, const struct wt_rec *r, uint64_t 
 	return id;
 }
 
+static uint32_t launch_bytes(const struct wt_rec *r)
+{
+	return r->u.launch.attrs & WT_LAUNCH_BYTES ? r->u.launch.smem : 0;
+}
+
 static uint32_t shape_of(struct wt_pack *p, const struct wt_rec *r)
 {
 	const uint8_t *c = r->u.launch.cluster;
@@ -173,8 +178,8 @@ static uint32_t shape_of(struct wt_pack *p, const struct wt_rec *r)
 		.bx = r->u.launch.bx,
 		.by = r->u.launch.by,
 		.bz = r->u.launch.bz,
-		.dyn_smem = r->u.launch.smem,
-		.attrs = r->u.launch.attrs,
+		.dyn_smem = launch_bytes(r) ? 0 : r->u.launch.smem,
+		.attrs = r->u.launch.attrs & ~WT_LAUNCH_BYTES,
 	};
 	size_t same = offsetof(struct wt_shape, pad) - offsetof(struct wt_shape, gx);
 	uint32_t id;
@@ -425,7 +430,9 @@ static void fill_row(struct wt_pack *p, struct wt_thread *t, uint32_t thread,
 	p->wide[3][i] = stream;
 	p->wide[4][i] = object;
 	p->wide[5][i] = shape;
-	p->wide[6][i] = rule & RULE_BYTES ? r->u.copy.bytes : 0;
+	p->wide[6][i] = rule & RULE_BYTES      ? r->u.copy.bytes
+			: rule & RULE_FUNCTION ? launch_bytes(r)
+					       : 0;
 	p->wide[7][i] = r->parent;
 	p->narrow[0][i] = r->context;
 	p->narrow[1][i] = (uint32_t)(int32_t)r->status;

@@ -330,7 +330,7 @@ void wt_header_emit(struct wt_pack *p, int bare)
 	for (int i = 0; i < head.devices; i++)
 		devices[i] = &head.device[i];
 	m.file_id = (ProtobufCBinaryData){.len = 16, .data = p->file_id};
-	m.minor = 7;
+	m.minor = 8;
 	m.segment = p->segment;
 	m.pid = (uint64_t)getpid();
 	m.boot_id = (ProtobufCBinaryData){.len = 16, .data = head.boot_id};

@@ -23,6 +23,8 @@
 #define WT_REC_NO_ROW	 128u /* level count: counted as WT_UNROWED */
 #define WT_REC_UNCOUNTED 256u /* level off */
 
+#define WT_LAUNCH_BYTES 128u /* smem is 0; in its place: bytes written, by the kernel's argument */
+
 #define WT_GEMM_SHARED_A 16u /* one operand for the whole batch */
 #define WT_GEMM_SHARED_B 32u
 #define WT_GEMM_TF32	 64u  /* fp32 by way of tf32, by the handle's setting */
@@ -51,7 +53,7 @@ struct wt_rec {
 			uint32_t gx;
 			uint16_t gy, gz, bx, by, bz;
 			uint8_t cluster[3];
-			uint8_t attrs; /* 1 = cooperative, 2 = programmatic dependent launch */
+			uint8_t attrs; /* 1 = cooperative, 2 = programmatic dependent launch, WT_LAUNCH_BYTES */
 			uint32_t smem;
 		} launch;
 		struct {

@@ -32,13 +32,15 @@
 #define WT_SLOT(n_) atomic_load_explicit(&wt_slot[WT_ID_##n_], memory_order_relaxed)
 
 /* Least level at which the call is of interest. */
-#define WT_LEAST_HOOK WT_LEVEL_COUNT
-#define WT_LEAST_OUT  WT_LEVEL_COUNT
-#define WT_LEAST_BOOK WT_LEVEL_OFF
-#define WT_LEAST_ANY  WT_LEVEL_OFF
+#define WT_LEAST_HOOK	WT_LEVEL_COUNT
+#define WT_LEAST_LAUNCH WT_LEVEL_COUNT
+#define WT_LEAST_OUT	WT_LEVEL_COUNT
+#define WT_LEAST_BOOK	WT_LEVEL_OFF
+#define WT_LEAST_ANY	WT_LEVEL_OFF
 
 /* `after` of the four forms: only where the call succeeded, but for ANY. errno is the real call's. */
 #define WT_AFTER_HOOK(t_)
+#define WT_AFTER_LAUNCH(t_)
 #define WT_AFTER_OUT(t_)                                                                           \
 	if (!r) {                                                                                  \
 		t_;                                                                                \

@@ -59,6 +59,12 @@ struct wt_iteration {
 };
 int wt_iterations_of(struct wt_axes *a, const struct wt_launches *l, struct wt_iteration **ret,
 		     size_t *ret_n);
+/*
+ * rounded.c: how many of a graph's rounded number of tokens there are, by the bytes that were copied to the device or
+ * filled on it before; -1 = that does not say.
+ */
+int64_t wt_tokens_copied(const uint64_t *copied, size_t ncopied, int64_t requests, int64_t rounded);
+int64_t wt_tokens_filled(const uint64_t *filled, size_t nfilled, int64_t requests, int64_t rounded);
 /* steps.c: appends the process's steps on all its devices. */
 int wt_steps_of(struct wt_axes *a, const struct wt_launches *l, const struct wt_iteration *it,
 		size_t n);

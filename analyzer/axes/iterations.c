@@ -8,8 +8,8 @@
  * Grids say how many tokens and requests it had; how many of its requests were prompts follows from both and from what
  * ran before: with as many tokens as requests all generate; else those that ran in the iteration before go on and
  * generate, unless the grid of a kernel says how many are new. Grades: 2 by geometry, 1 where only order and names
- * speak, and where grids are those of graphs for parts of the pass: these are made for a rounded number of tokens. How
- * many there were is then known by what the host copied for them, if it did.
+ * speak, and where grids are those of graphs: these are made for a rounded number of tokens. How many there were is
+ * then known by kernels that say which are padding, if arguments were read, or by what the host copied for them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +28,7 @@ enum {
 	DECODING = 1u << 7,
 	PROMPTS = 1u << 8,
 	SAMPLES = 1u << 9,
+	PADDING = 1u << 10,
 	KNOWN = 1u << 15,
 };
 static const struct {
@@ -44,9 +45,7 @@ static const struct {
 #define REACH  4 /* operations between the sampler and the copy of its tokens to the host, at most */
 #define TOLD   65536 /* bytes: the largest such copy */
 #define COPIES 32    /* to the device, before the first layer of an iteration */
-/* Of these, how many have to agree on the number of tokens; and where it is that of requests, too. */
-#define AGREE	  2
-#define ALL_AGREE 4
+#define FILLS  8     /* likewise: kernels that tell PADDING */
 
 struct found {
 	struct wt_iteration *rows;
@@ -283,8 +282,10 @@ struct signs {
 	int32_t graph_call;
 	int behind_layer, pieces; /* graphs lie behind a write to the cache; between such writes */
 	uint64_t copied[COPIES];  /* bytes of each copy to the device before the first layer */
-	size_t ncopied;
+	uint64_t filled[FILLS];	  /* bytes of each kernel that tells PADDING, likewise */
+	size_t ncopied, nfilled;
 	unsigned seen;
+	uint8_t grade, fewer; /* what the number of tokens is worth; it is less than grids say */
 };
 
 static void read_requests(struct signs *s, const char *name, uint32_t x)
@@ -312,6 +313,8 @@ static void read_row(struct engine *e, size_t row, struct signs *s)
 		s->told = op->bytes;
 	if (!s->layers && s->ncopied < COPIES && copies(e, row, WT_COPY_H2D))
 		s->copied[s->ncopied++] = op->bytes;
+	if (tells & PADDING && op->bytes && !s->layers && s->nfilled < FILLS)
+		s->filled[s->nfilled++] = op->bytes;
 	if (tells & LAYER) {
 		s->told = TOLD;
 		s->layers++;
@@ -364,6 +367,7 @@ struct state {
 	int64_t tokens;
 	int64_t budget; /* the most that any iteration had, if that looks like a limit; else -1 */
 	int knows_new;	/* the engine has kernels that tell NEW */
+	int guesses;	/* requests generate more than a token in an iteration: it speculates */
 };
 
 /*
@@ -405,8 +409,12 @@ static void split(const struct signs *s, const struct state *st, struct wt_itera
 		return;
 	}
 	b->context_requests = context;
-	b->generation_requests = b->generation_tokens = b->requests - context;
+	b->generation_requests = b->requests - context;
+	b->generation_tokens = context ? b->generation_requests : b->tokens;
 	b->context_tokens = b->tokens - b->generation_tokens;
+	/* How many tokens those guess that generate beside prompts, nothing says. */
+	if (st->guesses && context && b->generation_requests)
+		b->grade = 1;
 	it->phase = !context		     ? WT_PHASE_DECODE
 		    : b->generation_requests ? WT_PHASE_MIXED
 					     : WT_PHASE_PREFILL;
@@ -444,39 +452,16 @@ static uint64_t told_each(const struct engine *e, const struct signs *s)
 	return n[0] > n[1] ? 4 : n[1] ? 8 : 0;
 }
 
-/*
- * How many of an iteration's rounded number of tokens there are. The host copies their ids, positions and places in the
- * cache, 4 or 8 bytes each, so some copies agree; the next smaller graph is no less than half as large. Numbers of
- * requests are copied as well, so that as many tokens as requests take more agreement. -1 = it does not. (vLLM's second
- * runner, which tells NEW, has them made on the device and copies other things.)
- */
-static int64_t copied_tokens(const struct signs *s, int64_t requests, int64_t rounded)
-{
-	int64_t best = -1;
-	size_t most = 0;
-
-	for (size_t i = 0; i < 2 * s->ncopied; i++) {
-		uint64_t each = i % 2 ? 8 : 4, n = s->copied[i / 2] / each;
-		size_t agree = 0, least = (int64_t)n == requests ? ALL_AGREE : AGREE;
-
-		if (s->copied[i / 2] % each || (int64_t)n < requests || (int64_t)n > rounded ||
-		    2 * n <= (uint64_t)rounded)
-			continue;
-		for (size_t k = 0; k < s->ncopied; k++)
-			agree += s->copied[k] == 4 * n || s->copied[k] == 8 * n;
-		if (agree >= least && agree > most) {
-			best = (int64_t)n;
-			most = agree;
-		}
-	}
-	return best;
-}
-
 /* Replaces a rounded number of tokens, if something says how many there are; what it is worth then. */
 static uint8_t unround(struct wt_batch *b, const struct signs *s, int knows_new)
 {
-	int64_t exact = knows_new ? -1 : copied_tokens(s, b->requests, b->tokens);
+	int64_t rounded = s->tokens.padded > 0 ? s->tokens.padded : b->tokens;
+	int64_t exact = wt_tokens_filled(s->filled, s->nfilled, b->requests, rounded);
 
+	if (exact < 0 && !s->pieces)
+		return 2;
+	if (exact < 0 && !knows_new)
+		exact = wt_tokens_copied(s->copied, s->ncopied, b->requests, b->tokens);
 	if (exact >= 0) {
 		b->tokens = exact;
 		return 2;
@@ -527,13 +512,27 @@ static int64_t budget_of(const struct engine *e)
 	return times > 1 || most % 64 == 0 ? most : -1;
 }
 
+/* Tokens and requests of an iteration, as far as its own operations tell them. */
+static void count_tokens(struct engine *e, size_t i, struct signs *s, uint64_t each,
+			 struct state *st)
+{
+	struct wt_batch *b = &e->it.rows[i].batch;
+	int64_t rounded;
+
+	complete(b, s, each);
+	rounded = b->tokens;
+	s->grade = unround(b, s, st->knows_new);
+	s->fewer = b->tokens < rounded;
+	st->guesses |= st->knows_new && !e->it.rows[i].startup && s->grade == 2 &&
+		       !(s->seen & CONTEXT) && s->writes < WRITES && b->requests > 0 &&
+		       b->tokens > b->requests;
+}
+
 static int classify(struct engine *e)
 {
 	struct signs *s = malloc((e->it.n + 1) * sizeof(*s));
-	struct state st = {-1, -1, -1, 0};
-	int64_t rounded;
+	struct state st = {-1, -1, -1, 0, 0};
 	uint64_t each;
-	uint8_t grade;
 
 	if (!s)
 		return -WT_E_NOMEM;
@@ -543,13 +542,12 @@ static int classify(struct engine *e)
 		st.knows_new |= s[i].writes >= WRITES;
 	}
 	each = told_each(e, s);
+	for (size_t i = 0; i < e->it.n; i++)
+		count_tokens(e, i, &s[i], each, &st);
 	st.budget = budget_of(e);
 	for (size_t i = 0; i < e->it.n; i++) {
 		struct wt_iteration *it = &e->it.rows[i];
 
-		complete(&it->batch, &s[i], each);
-		rounded = it->batch.tokens;
-		grade = s[i].pieces ? unround(&it->batch, &s[i], st.knows_new) : 2;
 		if (i && !it->startup && e->it.rows[i - 1].startup)
 			st.running = 0;
 		if (it->batch.requests > 0 && it->batch.tokens >= it->batch.requests)
@@ -559,8 +557,9 @@ static int classify(struct engine *e)
 		st.running = it->batch.requests;
 		st.tokens = it->batch.tokens;
 		set_phases(e->a, e->l, it);
-		if (it->batch.context_tokens > 0 || it->batch.tokens < rounded)
-			it->batch.grade = grade < it->batch.grade ? grade : it->batch.grade;
+		if (it->batch.context_tokens > 0 || s[i].fewer)
+			it->batch.grade =
+				s[i].grade < it->batch.grade ? s[i].grade : it->batch.grade;
 	}
 	free(s);
 	return 0;

@@ -32,7 +32,7 @@ enum wt_copy_kind {
 struct wt_op {
 	int64_t start_ns, end_ns; /* [start, end) */
 	uint64_t correlation;	  /* unique in its process only; 0 = none */
-	uint64_t bytes;		  /* copies, memsets; 0 = not known */
+	uint64_t bytes; /* copies, memsets; fills, where their arguments say it; 0 = not known */
 	uint32_t name;
 	uint32_t stream;    /* index into streams */
 	uint32_t shape;	    /* index into shapes; 0 = not known */

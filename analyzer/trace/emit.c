@@ -270,6 +270,8 @@ static void emit_records(struct wt_trace *t, int32_t base, const int32_t *collec
 		if (g->ambiguous)
 			op.flags |= WT_OP_AMBIGUOUS;
 		if (g->row != WT_NO_INDEX && !g->ambiguous) {
+			if (r->kind == WT_OP_KERNEL && g->class_ == WT_PB(COUNT_KIND, LAUNCH))
+				op.bytes = t->rows.p[g->row].bytes;
 			op.call = base + (int32_t)g->row;
 			op.collective = collective_of_row[g->row];
 		}

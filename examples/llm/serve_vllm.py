@@ -48,6 +48,7 @@ def arguments():
     p.add_argument("--eager", action="store_true", help="no torch.compile and no CUDA graphs")
     p.add_argument("--pieces", action="store_true", help="graphs only for what is between attention and attention")
     p.add_argument("--nccl-only", action="store_true", help="no all-reduce kernels of vLLM's own")
+    p.add_argument("--largest", type=int, help="tokens of the largest graph (default: vLLM's, by --running)")
     p.add_argument("--log-iterations", action="store_true", help="vLLM says what each iteration worked on")
     p.add_argument("--annotate", action="store_true", help="vLLM names each iteration in an NVTX range")
     p.add_argument("--profile", metavar="DIR", help="vLLM's torch profiler beside: its annotations are recorded too")
@@ -84,8 +85,11 @@ def options(args):
         o["profiler_config"] = {"profiler": "torch", "torch_profiler_dir": os.path.abspath(args.profile)}
     elif args.annotate:
         o["profiler_config"] = {"profiler": "cuda"}
-    if args.pieces:
-        o["compilation_config"] = {"cudagraph_mode": "PIECEWISE"}
+    graphs = {"cudagraph_mode": "PIECEWISE"} if args.pieces else {}
+    if args.largest:
+        graphs["max_cudagraph_capture_size"] = args.largest
+    if graphs:
+        o["compilation_config"] = graphs
     if args.log_iterations:
         o.update(disable_log_stats=False, enable_logging_iteration_details=True)
     return o

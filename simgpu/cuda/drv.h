@@ -336,6 +336,8 @@ struct CUfunc_st *drv_func_new(const char *name);
 void drv_fill_init(struct CUfunc_st *f);
 /* Sets param by kernelParams, where the kernel does anything with them. False: they are missing. */
 bool drv_kernel_param(struct drv_kernel *k, void *const *params);
+/* Where a parameter of a fill lies and how large it is; bytes may be NULL. */
+CUresult drv_fill_param(const struct CUfunc_st *f, size_t i, size_t *offset, size_t *bytes);
 /* ---- drv_image.c ---- */
 /* Kernels of a fat binary, cubin or PTX text. Accepts anything; `complete` says whether the names are all known. */
 void drv_image_parse(struct drv_image *image, const void *data);

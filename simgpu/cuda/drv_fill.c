@@ -149,3 +149,21 @@ bool drv_kernel_param(struct drv_kernel *k, void *const *params)
 	k->param = fill;
 	return true;
 }
+
+CUresult drv_fill_param(const struct CUfunc_st *f, size_t i, size_t *offset, size_t *bytes)
+{
+	size_t value =
+		f->fill > sizeof(int) ? f->fill : sizeof(int); /* the count, and what aligns it */
+	const struct {
+		size_t offset, bytes;
+	} of[] = {{0, sizeof(int)}, {value, f->fill}, {(value + f->fill + 7) & ~(size_t)7, 8}};
+
+	if (!f->fill || f->gather || f->conversion)
+		return CUDA_ERROR_NOT_SUPPORTED;
+	if (i >= sizeof(of) / sizeof(of[0]))
+		return CUDA_ERROR_INVALID_VALUE;
+	*offset = of[i].offset;
+	if (bytes)
+		*bytes = of[i].bytes;
+	return CUDA_SUCCESS;
+}

@@ -392,7 +392,22 @@ CUresult sim_cuKernelGetName(const char **name, CUkernel k)
 	return CUDA_SUCCESS;
 }
 
+/* Of the kernels that are simulated; of others the image would have to say. */
+CUresult sim_cuKernelGetParamInfo(CUkernel k, size_t i, size_t *offset, size_t *bytes)
+{
+	if (!offset)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!drv_is(k, DRV_FUNC))
+		return CUDA_ERROR_INVALID_HANDLE;
+	return drv_fill_param((struct CUfunc_st *)k, i, offset, bytes);
+}
+
 /* ---- functions ---- */
+CUresult sim_cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *bytes)
+{
+	return sim_cuKernelGetParamInfo((CUkernel)f, i, offset, bytes);
+}
+
 CUresult sim_cuFuncGetName(const char **name, CUfunction f)
 {
 	return sim_cuKernelGetName(name, (CUkernel)f);

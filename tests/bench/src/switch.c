@@ -33,7 +33,7 @@
 
 enum mode { WITH, WITHOUT, COUNTED };
 enum library { CUDA, NCCL, CUBLAS, CUBLASLT, CUDNN, CUPTI };
-enum form { HOOK, OUT, BOOK, ANY, POLL, GEMM, OWN, TAKES, SEEN };
+enum form { HOOK, LAUNCH, OUT, BOOK, ANY, POLL, GEMM, OWN, TAKES, SEEN };
 
 struct entry {
 	const char *name;

@@ -108,6 +108,7 @@ static void act(const char *name, void *a, void *b);
 
 #define FAKE_DEF_HOOK(n_, p_, a_) FAKE_STUB(n_, p_, (void)0)
 #define FAKE_DEF_POLL		  FAKE_DEF_HOOK
+#define FAKE_DEF_LAUNCH		  FAKE_DEF_HOOK
 #define FAKE_DEF_OUT(n_, p_, a_)                                                                   \
 	FAKE_STUB(n_, p_, act(#n_, (void *)(uintptr_t)FIRST a_, (void *)(uintptr_t)SECOND a_))
 #define FAKE_DEF_BOOK FAKE_DEF_OUT
@@ -224,6 +225,7 @@ static void *impl_cuGetProcAddress_v2 = (void *)cuGetProcAddress_v2;
 static void *impl_cuInit = (void *)cuInit;
 
 #define ADDRESS_HOOK(n_) (void *)impl_##n_
+#define ADDRESS_LAUNCH	 ADDRESS_HOOK
 #define ADDRESS_OUT(n_)	 (void *)impl_##n_
 #define ADDRESS_BOOK(n_) (void *)impl_##n_
 #define ADDRESS_ANY(n_)	 (void *)impl_##n_
