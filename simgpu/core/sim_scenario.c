@@ -30,7 +30,7 @@ static const struct {
 	{"model",
 	 " launch_latency seed kernel h2d_gbs d2h_gbs d2d_gbs p2p_gbs copy_latency queue "},
 	{"nccl", " alpha busbw_gbs collective_data slow hang "},
-	{"cupti", " hold lose_buffer zero_timestamps "},
+	{"cupti", " hold keep lose_buffer version zero_timestamps "},
 	{"clock", " skew drift "},
 	{"throttle", " from until factor device "},
 	{"fail", NULL},

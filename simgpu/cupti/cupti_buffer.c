@@ -6,15 +6,18 @@
  *
  * The client's callbacks are called without our lock (clients take locks of their own in them); a buffer that another
  * thread asked for meanwhile is kept as a spare. A scenario can lose buffers: [cupti] lose_buffer = N[,M...] hands the
- * Nth one back empty, counts its records as dropped and says so in the truth.
+ * Nth one back empty, counts its records as dropped and says so in the truth. [cupti] keep = N: full ones are handed
+ * back when there are more than N of them, or at a flush, as a CUPTI does that has a worker for it.
  */
 #include "simgpu/cupti/cupti_sim.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_SPARES 16
+#define REFUSABLE  28 /* CUPTI of 12.9: the first that outlives a client without a buffer for it */
 
 struct buffer {
 	uint8_t *data;
@@ -27,6 +30,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t delivered = PTHREAD_COND_INITIALIZER;
 static struct buffer *open_buffer, *spares, *done, **done_tail = &done;
 static unsigned spare_count;
+static unsigned kept; /* in the list `done` */
 static unsigned delivering;
 static size_t dropped;
 static uint64_t handed_back; /* buffers with records in them, for lose_buffer */
@@ -82,6 +86,26 @@ static int listed(const char *list, uint64_t n)
 	return 0;
 }
 
+static uint64_t setting(const char *key)
+{
+	const struct sim_export *sim = cupti_sim();
+	const char *value = sim ? sim->scenario(key) : NULL;
+
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+/* The client had none to give. */
+static void refused(void)
+{
+	const struct sim_export *sim = cupti_sim();
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (sim && !atomic_flag_test_and_set(&said))
+		sim->truth_note("cupti_refused", "%u", (unsigned)cupti_version());
+	if (cupti_version() < REFUSABLE)
+		abort();
+}
+
 /* Holds the lock; gives it up around the client's callback. Leaves open_buffer NULL if there is none to be had. */
 static void get_buffer(void)
 {
@@ -103,6 +127,7 @@ static void get_buffer(void)
 		fn(&b->data, &b->size, &b->max_records);
 		in_callback = 0;
 		if (!b->data || !b->size) {
+			refused();
 			free(b);
 			b = NULL;
 		}
@@ -128,6 +153,7 @@ static void close_buffer(void)
 	b->next = NULL;
 	*done_tail = b;
 	done_tail = &b->next;
+	kept++;
 }
 
 static void hand_back(struct buffer *b, CUpti_BuffersCallbackCompleteFunc fn, uint64_t number)
@@ -154,10 +180,10 @@ static void hand_back(struct buffer *b, CUpti_BuffersCallbackCompleteFunc fn, ui
 	free(b);
 }
 
-/* Holds the lock; gives it up around each callback. */
-static void deliver(void)
+/* Holds the lock; gives it up around each callback. All but the last `most`. */
+static void deliver(uint64_t most)
 {
-	while (done) {
+	while (done && kept > most) {
 		CUpti_BuffersCallbackCompleteFunc fn = complete_fn;
 		struct buffer *b = done;
 		uint64_t number = b->records ? ++handed_back : 0;
@@ -165,6 +191,7 @@ static void deliver(void)
 		done = b->next;
 		if (!done)
 			done_tail = &done;
+		kept--;
 		delivering++;
 		pthread_mutex_unlock(&lock);
 		hand_back(b, fn, number);
@@ -207,7 +234,7 @@ void cupti_append(const void *record, size_t bytes, enum cupti_class cls)
 	} else {
 		dropped++;
 	}
-	deliver();
+	deliver(done ? setting("cupti.keep") : 0);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -216,7 +243,7 @@ void cupti_flush(void)
 	pthread_mutex_lock(&lock);
 	if (open_buffer && open_buffer->records)
 		close_buffer();
-	deliver();
+	deliver(0);
 	/* Buffers under way on other threads belong to the flush too, but never wait inside a callback. */
 	while (delivering && !in_callback)
 		pthread_cond_wait(&delivered, &lock);

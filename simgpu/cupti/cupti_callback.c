@@ -240,8 +240,11 @@ CUptiResult cuptiSupportedDomains(size_t *domainCount, CUpti_DomainTable *domain
 /* Detaches: nobody is subscribed and no kind is on afterwards, for any client of the process. It can start anew. */
 CUptiResult cuptiFinalize(void)
 {
-	if (!cupti_sim())
+	const struct sim_export *sim = cupti_sim();
+
+	if (!sim)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	sim->truth_note("cupti_finalize", "1");
 	if (current)
 		cuptiUnsubscribe(current);
 	cupti_flush();

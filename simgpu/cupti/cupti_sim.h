@@ -36,6 +36,8 @@ enum cupti_class {
 /* The driver's table once cuInit succeeded, else NULL. */
 const struct sim_export *cupti_sim(void);
 void *cupti_driver_symbol(const char *name);
+/* What it says of itself, [cupti] version. */
+uint32_t cupti_version(void);
 /* How many there are; known once cupti_sim() found the driver. */
 int cupti_devices(void);
 

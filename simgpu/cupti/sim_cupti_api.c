@@ -8,6 +8,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -81,12 +82,20 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+uint32_t cupti_version(void)
+{
+	const struct sim_export *sim = cupti_sim();
+	const char *as = sim ? sim->scenario("cupti.version") : NULL;
+
+	return as ? (uint32_t)strtoul(as, NULL, 10) : CUPTI_API_VERSION;
+}
+
 CUptiResult cuptiGetVersion(uint32_t *version)
 {
 	CUPTI_MAY_FAIL();
 	if (!version)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	*version = CUPTI_API_VERSION;
+	*version = cupti_version();
 	return CUPTI_SUCCESS;
 }
 
