@@ -6,6 +6,8 @@
  *           call only: a runtime call stands for the driver call inside it, which is what we hooked.
  *   then    what is left on both sides, per stream, between the pairs found so far: records in order of correlation
  *           are in order of launch. This is all there is when a job has no API records.
+ *   edges   a call under way when collection began or ended may have left a device record and no API record. Such
+ *           records come first or last on their stream; the call is known by stream, name and shape.
  *   last    where host rows were lost, order can fail beside the holes. A record and a call that are both left over on
  *           one stream, equal in name and shape, are one pair, if not these two: what is here is not missing.
  */
@@ -542,11 +544,113 @@ static void keep_single(struct wt_trace *t, struct keys *v, int records)
 		qsort(v->p, n, sizeof(struct key), cmp_key);
 }
 
-static int pair_left_over(struct joiner *j)
+/* The windows that end or begin while the call is under way, or kinds come on: numbers from 1 on, 0 = none. */
+static void straddled(const struct wt_trace *t, const struct wt_row *r, size_t ret[2])
+{
+	uint64_t end = r->start_tsc + r->dur_tsc, ready;
+	size_t lo = 0, hi = t->windows.n;
+
+	while (lo < hi) { /* lo = the first window that opened after the call began */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->windows.p[mid].on_tsc <= r->start_tsc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	ret[0] = ret[1] = 0;
+	if (lo && r->start_tsc <= t->windows.p[lo - 1].off_tsc &&
+	    end > t->windows.p[lo - 1].off_tsc)
+		ret[0] = lo;
+	if (lo == t->windows.n)
+		return;
+	ready = t->windows.p[lo].ready_tsc;
+	if (end >= (ready ? ready : t->windows.p[lo].on_tsc))
+		ret[1] = lo + 1;
+}
+
+/* What a window's end and its beginning have are different sequences. */
+static uint64_t edge_key(uint64_t stream, int begins)
+{
+	return wt_mix64(stream) + (begins != 0);
+}
+
+/* In place of the rows in windows: those at their edges, the last first, since records begin with the kinds. */
+static int collect_edges(struct joiner *j)
+{
+	j->rows.n = 0;
+	for (size_t i = 0; i < j->t->rows.n; i++) {
+		const struct wt_row *r = &j->t->rows.p[i];
+		size_t window[2];
+		uint32_t s;
+
+		if (r->group != WT_NO_INDEX || !wt_row_expects(r) || silent(r))
+			continue;
+		straddled(j->t, r, window);
+		if (!(window[0] | window[1]) || !wt_map_get(&j->t->stream_places, r->stream, &s))
+			continue;
+		for (int e = 0; e < 2; e++)
+			if (window[e] &&
+			    push(&j->rows,
+				 edge_key(stream_key(j->t->places.p[s].context,
+						     j->t->places.p[s].stream, window[e]),
+					  e),
+				 ~r->start_tsc, i))
+				return -WT_E_NOMEM;
+	}
+	return 0;
+}
+
+/* Of each stream, what comes before the first record that has its call, and behind the last. */
+static void keep_outer(const struct wt_trace *t, struct keys *v)
+{
+	size_t n = 0, from = 0, to;
+
+	for (; from < v->n; from = to) {
+		size_t first = from, last = from;
+
+		for (to = from; to < v->n && v->p[to].key == v->p[from].key; to++)
+			if (t->groups.p[v->p[to].index].row != WT_NO_INDEX)
+				last = to + 1;
+		while (first < to && t->groups.p[v->p[first].index].row == WT_NO_INDEX)
+			first++;
+		for (size_t i = from; i < to; i++) {
+			struct key k = v->p[i];
+
+			k.order = ~k.order;
+			k.key = edge_key(k.key, i < first);
+			if (i < first || i >= last)
+				v->p[n++] = k;
+		}
+	}
+	v->n = n;
+}
+
+/*
+ * Kinds stay on once they are, so that what a stream has of one thread at an edge is known by order; whose call came
+ * first is not, where two threads use it.
+ */
+static int has_rival(const struct joiner *j, size_t i)
+{
+	const struct key *k = j->rows.p;
+	const struct wt_row *rows = j->t->rows.p;
+
+	return (i && k[i - 1].key == k[i].key &&
+		rows[k[i - 1].index].thread != rows[k[i].index].thread) ||
+	       (i + 1 < j->rows.n && k[i + 1].key == k[i].key &&
+		rows[k[i + 1].index].thread != rows[k[i].index].thread);
+}
+
+/* Each call and record that is still single and has its like on the other side. */
+static int pair_alike(struct joiner *j, int edges)
 {
 	size_t h = 0, r = 0;
 	int err = collect_streams(j);
 
+	if (!err && edges) {
+		err = collect_edges(j);
+		keep_outer(j->t, &j->records);
+	}
 	if (err)
 		return err;
 	keep_single(j->t, &j->rows, /* records= */ 0);
@@ -554,11 +658,20 @@ static int pair_left_over(struct joiner *j)
 	while (h < j->rows.n && r < j->records.n) {
 		uint64_t a = j->rows.p[h].key, b = j->records.p[r].key;
 
-		if (a == b)
-			pair(j->t, j->rows.p[h].index, j->records.p[r].index, /* ambiguous= */ 1);
+		if (a == b && j->t->rows.p[j->rows.p[h].index].group == WT_NO_INDEX)
+			pair(j->t, j->rows.p[h].index, j->records.p[r].index,
+			     !edges || has_rival(j, h));
 		h += a <= b;
 		r += a >= b;
 	}
+	return 0;
+}
+
+static int has_single_record(const struct wt_trace *t)
+{
+	for (size_t i = 0; i < t->groups.n; i++)
+		if (t->groups.p[i].row == WT_NO_INDEX && t->groups.p[i].correlation)
+			return 1;
 	return 0;
 }
 
@@ -577,8 +690,10 @@ int wt_trace_join(struct wt_trace *t)
 	err = join_threads(&j);
 	if (!err)
 		err = join_streams(&j);
+	if (!err && t->windows.n && has_single_record(t))
+		err = pair_alike(&j, /* edges= */ 1);
 	if (!err && (t->rows_lost || t->dropped_agent))
-		err = pair_left_over(&j);
+		err = pair_alike(&j, /* edges= */ 0);
 	free(j.rows.p);
 	free(j.records.p);
 	free(j.h);

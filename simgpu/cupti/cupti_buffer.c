@@ -12,6 +12,7 @@
 #include "simgpu/cupti/cupti_sim.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,7 @@ static void refused(void)
 	if (sim && !atomic_flag_test_and_set(&said))
 		sim->truth_note("cupti_refused", "%u", (unsigned)cupti_version());
 	if (cupti_version() < REFUSABLE)
-		abort();
+		raise(SIGSEGV);
 }
 
 /* Holds the lock; gives it up around the client's callback. Leaves open_buffer NULL if there is none to be had. */
