@@ -8,6 +8,7 @@
 
 #include "axes/axes_impl.h"
 #include "base/map.h"
+#include "base/sort_rows.h"
 #include "base/strtab.h"
 #include "ledger/sweep.h"
 
@@ -92,7 +93,7 @@ static void fill_launch(const struct wt_axes *a, uint32_t i, struct wt_launch *r
 	ret->anchor = ret->update && is_anchor(name);
 }
 
-static int by_launch(const void *pa, const void *pb)
+static int by_launch(const void *pa, const void *pb, void *arg)
 {
 	const struct wt_launch *x = pa, *y = pb;
 
@@ -116,10 +117,10 @@ int wt_launches_of(const struct wt_axes *a, uint16_t process, const uint32_t *op
 
 		fill_launch(a, ops[i], l);
 		ret->anchors |= l->anchor;
-		in_order &= ret->n == 1 || by_launch(l - 1, l) <= 0;
+		in_order &= ret->n == 1 || by_launch(l - 1, l, NULL) <= 0;
 	}
 	if (!in_order)
-		qsort(ret->rows, ret->n, sizeof(*ret->rows), by_launch);
+		wt_sort_rows(ret->rows, ret->n, sizeof(*ret->rows), by_launch, NULL);
 	/* Only norms, scales and the like: an optimizer whose kernels bear no name of their own. */
 	for (size_t i = 0; !ret->anchors && i < ret->n; i++) {
 		const char *name = wt_timeline_string(tl, tl->ops[ret->rows[i].op].name);

@@ -13,11 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LARGE (64u << 10)
-#define STEP  (64u << 10)
-#define VERY_MUCH                                                                                  \
-	(16u << 20) /* from here on the kernel may take its time: pages come as they are touched */
-#define IN_HEAP (1 << 20)
+#define LARGE	  (64u << 10)
+#define STEP	  (32u << 10)
+#define VERY_MUCH (16u << 20) /* from here on pages come as they are touched */
+#define IN_HEAP	  (1 << 20)
 
 void wt_rows_begin(void)
 {

@@ -284,9 +284,11 @@ static int is_product_role(const struct wt_family_row *row)
 {
 	static const char *const roles[] = {"gemm", "attention", "conv", "moe"};
 
-	for (size_t i = 0; row && i < sizeof(roles) / sizeof(roles[0]); i++)
+	if (!row || row->bound != WT_BOUND_COMPUTE)
+		return 0;
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
 		if (!strcmp(row->role, roles[i]))
-			return row->bound == WT_BOUND_COMPUTE;
+			return 1;
 	return 0;
 }
 

@@ -336,10 +336,13 @@ enum wt_state wt_family_state(const struct wt_family_row *row)
 		{NULL, "memset", WT_STATE_COPY},
 	};
 
-	for (size_t i = 0; row && i < sizeof(states) / sizeof(states[0]); i++)
-		if ((states[i].role && !strcmp(row->role, states[i].role)) ||
-		    (states[i].family && !strcmp(row->family, states[i].family)))
+	for (size_t i = 0; row && i < sizeof(states) / sizeof(states[0]); i++) {
+		const char *word = states[i].role ? states[i].role : states[i].family,
+			   *its = states[i].role ? row->role : row->family;
+
+		if (*its == *word && !strcmp(its, word))
 			return states[i].state;
+	}
 	return WT_STATE_COMPUTE;
 }
 

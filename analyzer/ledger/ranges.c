@@ -3,11 +3,11 @@
  * See ranges.h. Ranges of one thread nest (they are pushed and popped); where a file has two that cross, the later one
  * counts as inside the earlier as long as both are open.
  */
-#define _GNU_SOURCE /* qsort_r */
 #include "ledger/ranges.h"
 
 #include <stdlib.h>
 
+#include "base/sort_rows.h"
 #include "proto/wt_err.h"
 
 #define LOOK_BACK 256 /* ranges before t that are asked whether they are of a kind */
@@ -82,6 +82,8 @@ static void nest(struct wt_ranges *x)
 
 int wt_ranges_init(struct wt_ranges *x, const struct wt_timeline *tl)
 {
+	size_t *at;
+
 	x->tl = tl;
 	x->kind = malloc(tl->nranges + 1);
 	x->number = malloc((tl->nranges + 1) * sizeof(*x->number));
@@ -90,16 +92,22 @@ int wt_ranges_init(struct wt_ranges *x, const struct wt_timeline *tl)
 	x->first = calloc(tl->nthreads + 2, sizeof(*x->first));
 	if (!x->kind || !x->number || !x->order || !x->parent || !x->first || classify(x))
 		return -WT_E_NOMEM;
-	for (size_t i = 0; i < tl->nranges; i++) {
-		if (!nests(x, (uint32_t)i))
-			continue;
-		x->order[x->n++] = (uint32_t)i;
-		x->first[tl->ranges[i].thread + 1]++;
-	}
-	for (size_t i = 0; i < tl->nthreads; i++)
+	at = malloc((tl->nthreads + 1) * sizeof(*at));
+	if (!at)
+		return -WT_E_NOMEM;
+	for (size_t i = 0; i < tl->nranges; i++)
+		x->first[tl->ranges[i].thread + 1] += (size_t)nests(x, (uint32_t)i);
+	for (size_t i = 0; i <= tl->nthreads; i++) {
 		x->first[i + 1] += x->first[i];
-	if (x->n)
-		qsort_r(x->order, x->n, sizeof(*x->order), by_thread, tl->ranges);
+		at[i] = x->first[i];
+	}
+	/* They come by start, the longer first: each thread's are in order. */
+	for (size_t i = 0; i < tl->nranges; i++)
+		if (nests(x, (uint32_t)i))
+			x->order[at[tl->ranges[i].thread]++] = (uint32_t)i;
+	free(at);
+	x->n = x->first[tl->nthreads + 1];
+	wt_sort_rows(x->order, x->n, sizeof(*x->order), by_thread, tl->ranges);
 	nest(x);
 	return 0;
 }

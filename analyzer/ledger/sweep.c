@@ -6,12 +6,12 @@
  * share of the device owns the instant, then the earlier, then by stream and correlation. Owners come from one heap per
  * state whose dead entries are dropped when they reach the top, so a hundred thousand overlapping records cost n log n.
  */
-#define _GNU_SOURCE /* qsort_r */
 #include "ledger/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort_rows.h"
 #include "bounds/bound.h"
 #include "ledger/gaps.h"
 
@@ -463,7 +463,7 @@ static int prepare(struct sweep *w)
 		w->ends[w->nends++] = (uint32_t)i;
 	}
 	if (!in_order)
-		qsort_r(w->ends, w->nends, sizeof(*w->ends), cmp_end, (void *)w->tl->ops);
+		wt_sort_rows(w->ends, w->nends, sizeof(*w->ends), cmp_end, (void *)w->tl->ops);
 	return 0;
 }
 

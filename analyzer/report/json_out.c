@@ -19,9 +19,18 @@ static void quoted(struct wt_strbuf *out, const char *text)
 
 	wt_strbuf_addc(out, '"');
 	while (*s) {
-		const char *special = strchr(plain, *s);
-		unsigned n = wt_utf8_length(s);
+		const unsigned char *from = s;
+		const char *special;
+		unsigned n;
 
+		/* Most characters are those that stand for themselves. */
+		while (*s >= 0x20 && *s < 0x80 && *s != '"' && *s != '\\')
+			s++;
+		wt_strbuf_add(out, (const char *)from, (size_t)(s - from));
+		if (!*s)
+			break;
+		special = strchr(plain, *s);
+		n = wt_utf8_length(s);
 		if (special) {
 			wt_strbuf_addc(out, '\\');
 			wt_strbuf_addc(out, escapes[special - plain]);
