@@ -5,8 +5,8 @@
  *   woken by a poke (some chunks are full, a buffer is complete, a state changed) or each second
  *   cycle: states, chunks, buffers -> batches -> one block -> write() -> only then chunks and buffers are free again
  *   tick (each second): CUPTI is flushed, clocks, losses, counts and cost are said
- *   look (ten between two ticks): a job that launches nothing may be about to be ended by a signal that nobody hears,
- *       so CUPTI is flushed then too
+ *   look (ten between two ticks): a job may be ended by a signal that nobody hears, and what CUPTI still has is lost
+ *       then; so it is flushed also where that costs little, or the job launches nothing
  *   end: last flush, last drain, State, Counts, Cost, End
  *
  * Detached, all signals blocked, hooks silent for life. The job never waits for it but in
@@ -45,7 +45,8 @@
 #define HELD_MAX   1024 /* buffers read whose block is not written yet: as many as the box can have */
 #define BLOCK_ROWS 4000
 #define TICK_NS	   1000000000ll
-#define LOOKS	   10 /* a tick */
+#define LOOKS	   10	      /* a tick */
+#define LOOK_NS	   10000000ll /* not sooner */
 #define SLOW_NS                                                                                    \
 	20000000ll /* a write that takes longer: fewer and larger ones, or the pool runs full */
 #define SLOW_ROWS (8 * BLOCK_ROWS)
@@ -322,16 +323,17 @@ static void finish(void)
 
 static void *run(void *arg)
 {
-	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, next, look;
+	int64_t tick_ns = (int64_t)wt_config.flush_ms * 1000000, look_ns, next, look;
 
 	wt_thread_begin();
 	if (tick_ns > TICK_NS || tick_ns <= 0)
 		tick_ns = TICK_NS;
+	look_ns = tick_ns / LOOKS > LOOK_NS ? tick_ns / LOOKS : LOOK_NS;
 	wt_cost_start(writer.pack.clock.tsc_hz);
 	wt_cost_writer_is_here();
 	cycle(0);
 	next = wt_clock_mono_ns() + tick_ns;
-	look = next - tick_ns + tick_ns / LOOKS;
+	look = next - tick_ns + look_ns;
 	while (!atomic_load_explicit(&writer.closing, memory_order_acquire)) {
 		int awake = wait_until(next < look ? next : look);
 		int64_t now = wt_clock_mono_ns();
@@ -346,8 +348,8 @@ static void *run(void *arg)
 			wt_writer_state(atomic_load(wt_level_word), wt_cupti_state(),
 					WARPTAP__V1__STATE_REASON__STATE_REASON_START, 0);
 		if (now >= look) {
-			awake |= wt_cupti_fetch_if_quiet();
-			look = now + (wt_cupti_kinds() ? tick_ns / LOOKS : tick_ns);
+			awake |= wt_cupti_look();
+			look = now + (wt_cupti_kinds() ? look_ns : tick_ns);
 		}
 		if (awake || now >= next)
 			cycle(now >= next);

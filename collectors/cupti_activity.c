@@ -38,6 +38,7 @@
 #define SPILL_BYTES  (256u << 10)
 #define SICK_RECORDS 512
 #define STILL_MAX    8	      /* looks in a pause at which records are fetched: 1, 2, 4, 8 */
+#define CHEAP_NS     500000   /* a flush that may be repeated five times a second */
 #define QUIET_NS     25000000 /* no record for so long: there may be no more */
 #define SLOW_NS	     50000000 /* a flush slower than this is not repeated at exit */
 
@@ -52,7 +53,7 @@ static struct {
 		received; /* kernels, copies, memsets of single launches the writer has read */
 	uint64_t received0, expected0; /* as of arming */
 	uint64_t launched;	       /* writer: as of the last look; how often it was so since */
-	uint32_t still;
+	uint32_t looks, still;
 	int loaded, armed_once;
 	int sick, looked, untimed; /* writer: of the last SICK_RECORDS, half without times */
 	int null_buffer_ok;	   /* CUPTI takes NULL for "no buffer" */
@@ -532,22 +533,30 @@ static void flush(int forced)
 	fetch(forced);
 }
 
-/* Of rising length are the waits for what is still at work when the job pauses. */
-int wt_cupti_fetch_if_quiet(void)
+/* At work: every other time, where that is cheap. In a pause: at rising intervals, for what the device is still at. */
+static int is_due(uint64_t launched)
 {
-	uint64_t launched = 0;
-
-	if (wt_cupti_state() != STATE(OURS) || atomic_load(&activity.flush_ns) > SLOW_NS)
-		return 0;
-	wt_ring_each(add_launched, &launched);
+	activity.looks++;
 	if (launched != activity.launched) {
 		activity.launched = launched;
 		activity.still = 0;
-		return 0;
+		return activity.looks % 2 == 0 && atomic_load(&activity.flush_ns) < CHEAP_NS;
 	}
 	if (activity.still < UINT32_MAX)
 		activity.still++;
-	if (!launched || activity.still > STILL_MAX || activity.still & (activity.still - 1))
+	return launched && activity.still <= STILL_MAX &&
+	       !(activity.still & (activity.still - 1)) &&
+	       atomic_load(&activity.flush_ns) < SLOW_NS;
+}
+
+int wt_cupti_look(void)
+{
+	uint64_t launched = 0;
+
+	if (wt_cupti_state() != STATE(OURS))
+		return 0;
+	wt_ring_each(add_launched, &launched);
+	if (!is_due(launched))
 		return 0;
 	fetch(0);
 	return 1;

@@ -42,8 +42,8 @@ uint64_t wt_cupti_count_records(uint8_t *buffer, size_t valid);
 void wt_cupti_spilled(uint64_t records); /* there was no room to keep them */
 /* Writer: one more record of a single launch, copy or memset has been read. */
 void wt_cupti_received(int untimed);
-/* Writer, LOOKS times between two ticks: the job launches nothing, so it fetches what CUPTI has. 1 if it did. */
-int wt_cupti_fetch_if_quiet(void);
+/* Writer, some times between two ticks: may fetch what CUPTI has, sooner where the job pauses. 1 if it did. */
+int wt_cupti_look(void);
 int wt_cupti_is_sick(void); /* writer: of late most records came without times */
 
 #endif
