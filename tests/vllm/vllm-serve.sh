@@ -31,7 +31,7 @@ asked() { # asked OUT.json LOG: requests to the server with process id $pid, the
 		tail -n 40 "$2"
 		fail "the requests failed"
 	fi
-	sleep 3 # the recorder asks CUPTI for what it holds once a second
+	sleep 3 # the recorder asks CUPTI for what it holds at least once a second
 	kill -TERM "$pid"
 	ended "$pid" >"$2.rc"
 }
