@@ -58,6 +58,7 @@ static struct {
 	uint64_t wake_ino;
 	struct client client[CLIENTS];
 	int64_t tick_ns;
+	_Atomic uint64_t ticks;
 	int64_t deaf_ns; /* until then nobody is let in */
 	_Atomic uint32_t running, closing, opening;
 	int rank;
@@ -304,6 +305,11 @@ static void wait_for_work(int64_t until_ns)
 		accept_client(now);
 }
 
+uint64_t wt_control_ticks(void)
+{
+	return atomic_load(&c.ticks);
+}
+
 static void *run(void *arg)
 {
 	int64_t next, now;
@@ -319,6 +325,7 @@ static void *run(void *arg)
 		if (now >= c.tick_ns) {
 			mend();
 			wt_governor_tick(now);
+			atomic_fetch_add(&c.ticks, 1);
 			c.tick_ns = wt_clock_mono_ns() +
 				    least(TICK_NS, (int64_t)wt_config.budget_span_ms * 100000);
 		}

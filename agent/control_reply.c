@@ -13,6 +13,7 @@
 
 #include "agent/agent.h"
 #include "agent/config.h"
+#include "agent/control.h"
 #include "agent/cost.h"
 #include "agent/governor.h"
 #include "agent/level.h"
@@ -92,7 +93,7 @@ size_t wt_control_status(char *out, size_t room)
 	    cost.hook_ns, cost.cupti_ns, cost.writer_cpu_ns);
 	if (g.launch_known)
 		add(&t, "launch_ns %" PRIu64 "\n", g.launch_ns);
-	add(&t, "calls %" PRIu64 "\nescaped %" PRIu64 "\nbox %s\nfile %s\n", cost.calls,
-	    wt_escaped_names(), wt_box_kind(), self.file);
+	add(&t, "calls %" PRIu64 "\nescaped %" PRIu64 "\nbox %s\nticks %" PRIu64 "\nfile %s\n",
+	    cost.calls, wt_escaped_names(), wt_box_kind(), wt_control_ticks(), self.file);
 	return t.used;
 }

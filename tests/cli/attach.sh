@@ -6,7 +6,7 @@
 set -eu
 build=$(realpath "${BUILD:-build}")
 dir=$(mktemp -d); job=; pid=; trap '[ -z "$job" ] || kill -9 $pid $job 2>/dev/null || :; rm -rf "$dir"' EXIT
-export WARPTAP_CONTROL_DIR=$dir/run/warptap WARPTAP_EXIT_MS=10000 WARPTAP_BUDGET=0 PYTHONDONTWRITEBYTECODE=1
+export WARPTAP_CONTROL_DIR=$dir/run/warptap WARPTAP_EXIT_MS=10000 WARPTAP_BUDGET=0 WARPTAP_SKEW_US=0 PYTHONDONTWRITEBYTECODE=1
 mkdir -m 700 "$dir/run"
 die() { echo "FAIL: $*"; cat "$dir"/*.out "$dir"/*/*.log 2>/dev/null; exit 1; }
 
@@ -85,6 +85,21 @@ start edges WARPTAP_LEVEL=api SIMGPU_SCENARIO="$dir/queue" -- threads=2 rate=0
 for n in 1 2 3 4; do attach $pid window --for 150ms; done
 finish edges
 "$build/tests/e2e/join_check" "$dir/edges" || die "edges: joined wrong"
+
+# ---- a sleeping agent is woken by the command and not by its clock: a window opens between two of its ticks. The
+# time of a tick is a second; the machine may be slow, so it may take some tries, but none would do it by the clock.
+start asleep WARPTAP_LEVEL=off -- rate=500
+for n in $(seq 40); do
+	attach $pid status; before=$(value ticks) opened=$(value windows_opened)
+	attach $pid window --for 10s --no-wait
+	attach $pid status; after=$(value ticks)
+	[ "$(value window) $(value windows_opened)" = "open $((opened + 1))" ] || die "the window is not open"
+	attach $pid stop
+	[ $before != $after ] || break
+done
+[ $before = $after ] || die "windows wait for the next tick"
+echo "a window opened between two ticks, at try $n"
+finish asleep
 
 # ---- levels, and a snapshot of a job that is killed ----
 start killed WARPTAP_LEVEL=off WARPTAP_FLUSH_MS=60000 --

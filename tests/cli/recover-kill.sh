@@ -15,7 +15,7 @@ echo "seed ${SEED:-$$}"
 
 modes=("trace threads=4" "api threads=4 rate=20000" "trace threads=3 collective=20 rate=5000"
 	"trace threads=2 step=50 rate=10000" "windows threads=3 rate=5000")
-tried=0
+tried=0 void=0
 for ((n = 0; n < kills; n++)); do
 	read -r level words <<<"${modes[n % ${#modes[@]}]}"
 	rm -rf "$dir/t" "$dir/w"; rm -f "$dir/told"; : >"$dir/out"
@@ -45,8 +45,12 @@ for ((n = 0; n < kills; n++)); do
 	[ ! -e "$ring" ] || die "the box is still there"
 	cmp "$wt" "$dir/whole.wt" || die "two recoveries differ"
 	[ "$(ls "$dir/t" | grep -c part)" = 0 ] || die "something is left behind"
-	python3 tests/cli/recover_check.py "$wt" "$dir/told" $some || die "kill $n ($words, seed ${SEED:-$$}): see above"
+	rc=0; python3 tests/cli/recover_check.py "$wt" "$dir/told" $some || rc=$?
 	rm -f "$dir/whole.wt"
+	if [ $rc = 5 ] && [ $void -lt $((2 + kills / 10)) ]; then # a machine with too much to do: once more
+		void=$((void + 1)) n=$((n - 1)); continue
+	fi
+	[ $rc = 0 ] || die "kill $n ($words, seed ${SEED:-$$}): see above"
 	[ $n -lt 5 ] || continue
 	# again, with a box that came back: as before
 	cp "$dir/w/$(basename "$ring")" "$ring"

@@ -5,7 +5,7 @@ usage: recover_check.py TRACE FILE [some]      some: not every call leaves a row
 many as the counts say
 
 A call that returned before the kill is there, once, under its names; at most one more a thread is (it had returned, and
-the thread had not said so). Reads the trace with nothing of the project's but trace.proto.
+the thread had not said so). Exit 5: the pool had run full, which is no fault and tests nothing. Reads the trace with nothing of the project's but trace.proto.
 """
 import collections
 import struct
@@ -32,7 +32,9 @@ by_ring = collections.defaultdict(list)
 for ring, seq in sorted(rows):
     by_ring[ring].append(seq)
 dropped = t.counts.get((0, 6), 0)
-assert not dropped, "the pool was empty: not the test that was meant"
+if dropped:  # the writer got no core for so long that the pool ran full: said, and not the test that was meant
+    print("the pool was full, %d calls are said to be lost" % dropped)
+    sys.exit(5)
 for ring, seqs in by_ring.items():
     assert seqs == list(range(seqs[0], seqs[0] + len(seqs))), "ring %d has holes" % ring
     assert seqs[0] == 0 or some, "ring %d does not begin" % ring
