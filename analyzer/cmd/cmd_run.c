@@ -29,6 +29,7 @@
 #include "cmd/run_sim.h"
 #include "cmd/places.h"
 #include "cmd/say.h"
+#include "recover/recover.h"
 
 #define EXIT_CANNOT_RUN 126 /* as env(1) and the shells have it */
 #define EXIT_NOT_FOUND	127
@@ -410,6 +411,19 @@ static int is_older(const struct timespec *file, const struct timespec *start)
 	return ns > 20000000;
 }
 
+/* A trace that was not closed, and whose black box lies in another folder. */
+static int has_box_elsewhere(const char *dir, const char *name)
+{
+	char trace[PATH_MAX], ring[PATH_MAX];
+	size_t n = strlen(dir);
+
+	if (!ends_with(name, ".wt") ||
+	    snprintf(trace, sizeof(trace), "%s/%s", dir, name) >= (int)sizeof(trace) ||
+	    wt_recover_box_of(trace, ring, sizeof(ring)))
+		return 0;
+	return strncmp(ring, dir, n) != 0 || ring[n] != '/';
+}
+
 /* What this run left; the folder may have been there before. */
 static struct found look(const struct run *run)
 {
@@ -428,7 +442,7 @@ static struct found look(const struct run *run)
 			continue;
 		}
 		f.traces += ends_with(e->d_name, ".wt");
-		f.cut += ends_with(e->d_name, ".ring");
+		f.cut += ends_with(e->d_name, ".ring") || has_box_elsewhere(run->dir, e->d_name);
 		f.logs += ends_with(e->d_name, ".log");
 	}
 	if (d)
@@ -451,7 +465,9 @@ static void tell_end(const struct run *run, const struct options *opt, int statu
 		return;
 	}
 	if (!f.traces && !f.logs) {
-		wt_say_line(stderr, "warptap: no process used CUDA: nothing was recorded");
+		wt_say_line(stderr, "warptap: no process with the agent in it used CUDA: nothing "
+				    "was recorded; one that is given another LD_PRELOAD, or an "
+				    "environment of its own, has none");
 		return;
 	}
 	if (!f.traces) {

@@ -13,7 +13,7 @@ die() { echo "FAIL: $*"; cat "$dir/out" "$dir/said" 2>/dev/null; exit 1; }
 killed() { # TRACES [VAR=VALUE...]: a job at level api, killed while a call is only in its box; sets wt and pid
 	local traces=$1 runner; shift
 	: >"$dir/out"
-	env "$@" "$build/warptap" run -q --level api --sim h100 -o "$traces" -- "$build/tests/cli/steady" seconds=300 rate=2000 >"$dir/out" 2>&1 &
+	env "$@" "$build/warptap" run --level api --sim h100 -o "$traces" -- "$build/tests/cli/steady" seconds=300 rate=2000 >"$dir/out" 2>&1 &
 	runner=$!
 	for _ in $(seq 600); do
 		pid=$(sed -n 's/^ready //p' "$dir/out")
@@ -25,6 +25,7 @@ killed() { # TRACES [VAR=VALUE...]: a job at level api, killed while a call is o
 	kill -9 "$pid"
 	{ wait $runner && die "the run hides the kill"; } 2>/dev/null
 	name=$(basename "$wt" .wt) pid=
+	grep -q '1 trace not closed' "$dir/out" || die "the run does not say that its trace was cut"
 	[ ! -e "${wt%.wt}.ring" ] || die "the box is beside its trace: nothing is tested"
 }
 # By itself, under a name that has no box: a reader would complete it.
