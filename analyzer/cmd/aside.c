@@ -21,6 +21,7 @@ static int make(const char *ring, const char *path)
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX], out[PATH_MAX + 16];
+	struct wt_diag diag = {.offset = -1};
 	struct wt_recovered got;
 	int fd = -1;
 
@@ -30,7 +31,9 @@ static int make(const char *ring, const char *path)
 		return -1;
 	snprintf(out, sizeof(out), "%s/whole.wt", dir);
 	pthread_mutex_lock(&one);
-	if (!wt_recover(ring, path, out, &got, NULL) && !got.already)
+	if (wt_recover(ring, path, out, &got, &diag))
+		fprintf(stderr, "warptap: %s: %s: what it holds is not used\n", ring, diag.text);
+	else if (!got.already)
 		fd = open(out, O_RDONLY | O_CLOEXEC);
 	pthread_mutex_unlock(&one);
 	unlink(out);

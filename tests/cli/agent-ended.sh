@@ -30,3 +30,11 @@ for work in event query stream; do
 	one handled $work 130 100 0 0
 done
 one kill nothing 137 51 0 51
+# A black box of another version: the report says why it does without.
+box=$(ls "$dir"/kill-nothing/*.ring)
+python3 -c 'import sys
+with open(sys.argv[1], "r+b") as f:
+    f.seek(4)
+    f.write(bytes([99]))' "$box"
+"$build/warptap" report --json "$dir/kill-nothing" 2>&1 >/dev/null | grep -q "$box: a black box of version 99,.* not used" ||
+	{ echo "FAIL: nothing says that the black box is not used"; exit 1; }
