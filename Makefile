@@ -61,6 +61,10 @@ help: ## this text
 
 all: $(ALL) ## everything that is installed, into $(O)
 
+# Only where there are none.
+$(CUDA_ROOT)/%.h:
+	@echo "no CUDA headers in $(CUDA_ROOT): 'make setup' fetches them" >&2; exit 1
+
 setup: ## install what is missing (packages, headers, Python modules); says nothing when all is there
 	@CUDA_HOME=$(CUDA_HOME) scripts/setup check
 
