@@ -30,7 +30,7 @@ assert c["counted"] == {"launch": 2 * n, "graph_launch": n, "copy": n, "memset":
 of = ("launch", "graph_launch", "copy", "memset")
 assert c["missing"] == sum(c["counted"][k] - c["received"][k] for k in of) and c["in_flight"] == 0, c
 assert abs(c["share"] - sum(c["received"][k] for k in of) / sum(c["counted"][k] for k in of)) < 1e-6, c
-assert sum("CUPTI had not handed over" in note for note in r["notes"]) == 2, r["notes"]
+assert not c["missing"] or any("CUPTI had not handed over" in note for note in r["notes"]), r["notes"]
 assert not any(i["damaged"] for i in r["inputs"]), r["inputs"]
 P
 		continue
