@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What recording costs an unmodified PyTorch training loop of 5 us kernels at each level, eager and as one CUDA graph,
 # with its interval, and bytes of trace per kernel event beside torch.profiler's.
-#   within    with and without the hooks in one process: torch_within.py; ten minutes with 3 sets of 112 rounds
+#   within    with and without the hooks in one process: torch_within.py; fifteen minutes with 5 processes of 40 rounds
 #   between   processes with and without the agent: torch_cost.py; twenty minutes
 # usage: tests/bench/bench_torch.sh [SETS ROUNDS [eager|graph|both [within|between|all]]]     BUILD=build
 set -eu
@@ -18,5 +18,5 @@ trap 'rm -rf "$out"' EXIT
 export PYTHONDONTWRITEBYTECODE=1
 echo "load of the machine before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) cores"
 what=${4:-all}
-[ "$what" = between ] || $python tests/bench/torch_within.py "$build" "$out" "${1:-3}" "${2:-112}" "${3:-both}"
+[ "$what" = between ] || $python tests/bench/torch_within.py "$build" "$out" "${1:-5}" "${2:-40}" "${3:-both}"
 [ "$what" = within ] || $python tests/bench/torch_cost.py "$build" "$out" "${1:-6}" "${2:-60}" "${3:-both}"

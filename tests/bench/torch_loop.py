@@ -4,9 +4,9 @@
 usage: torch_loop.py ARGUMENTS OF train.py      a number on standard input = so many steps, each waited for; answers
 "wall_ns cpu_ns step_ns": all of them, CPU time of all threads since the last answer (the agent's writer works on while
 the loop waits for its turn), and the wall time of a step that a quarter of them stays below. A path behind the number:
-torch.profiler runs over them and leaves its Chrome trace there. "with", "without" or "counted" behind it: src/switch.c,
-preloaded, stands that way meanwhile, and three more numbers follow: CPU time of the agent's threads, that after the
-steps with it; calls counted, products of cuBLAS apart.
+torch.profiler runs over them and leaves its Chrome trace there. "MODE LENGTH SEED PATH" behind it: src/switch.c,
+preloaded, cuts the steps into segments of so many calls and takes ways by turns; the segments go to PATH. Answers what
+wall time the steps took and CPU time the agent's threads until they rest, and how many calls the last segment had.
 CUPTI_ONLY=1: CUPTI collects what the agent would have it collect, into buffers nobody reads, and there is no agent.
 """
 import ctypes
@@ -47,16 +47,18 @@ def collect():
     return requested, completed  # to be kept alive
 
 
+class Segment(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("ns", "calls", "products", "polls")] + [
+        (name, ctypes.c_uint32) for name in ("of_step", "drawn")]
+
+
 class Switch:
-    """How src/switch.c is set; for processes without it there is no other way than "with"."""
-    WAYS = ("with", "without", "counted")
+    """src/switch.c."""
 
     def __init__(self):
         self.lib = ctypes.CDLL(None)
-        self.lib.switch_calls.restype = self.lib.switch_agent_ns.restype = ctypes.c_uint64
-
-    def calls(self):
-        return [self.lib.switch_calls(products) for products in (0, 1)]
+        self.lib.switch_agent_ns.restype = self.lib.switch_step_ends.restype = ctypes.c_uint64
+        self.lib.switch_segments.restype = ctypes.POINTER(Segment)
 
     def agent_rests(self):
         """What it has to do for the calls so far it does now; the last of it, a chunk not full, at its next tick."""
@@ -67,15 +69,20 @@ class Switch:
             time.sleep(0.002)
         return before
 
-    def timed(self, way, *loop):
-        calls, agent = self.calls(), self.lib.switch_agent_ns()
-        self.lib.switch_to(self.WAYS.index(way))
-        cpu = time.process_time_ns()
-        wall, one = timed(*loop)
-        cpu = time.process_time_ns() - cpu - (self.lib.switch_agent_ns() - agent)
-        self.lib.switch_to(self.WAYS.index("without"))  # nothing of the agent's until the next block
-        agent = self.agent_rests() - agent
-        return [wall, cpu, one, agent] + [b - a for a, b in zip(calls, self.calls())]
+    def run(self, step, batches, steps, mode, length, seed, path):
+        count, last = ctypes.c_uint32(), set()
+        agent, wall = self.lib.switch_agent_ns(), time.perf_counter_ns()
+        self.lib.switch_run(int(mode), ctypes.c_uint64(int(length)), int(seed))
+        for _ in range(int(steps)):
+            self.lib.switch_step()
+            step(*batches.next())
+            torch.cuda.synchronize()
+            last.add(self.lib.switch_step_ends())
+        wall = time.perf_counter_ns() - wall
+        segments = self.lib.switch_segments(ctypes.byref(count))
+        with open(path, "wb") as f:
+            f.write(ctypes.string_at(segments, ctypes.sizeof(Segment) * count.value))
+        print(wall, self.agent_rests() - agent, *last, flush=True)
 
 
 def timed(step, batches, n):
@@ -98,8 +105,8 @@ def main():
     cpu = time.process_time_ns()
     for line in sys.stdin:
         n, _, path = line.strip().partition(" ")
-        if path in Switch.WAYS:
-            print(*Switch().timed(path, step, batches, int(n)), flush=True)
+        if " " in path:
+            Switch().run(step, batches, n, *path.split())
             continue
         if path:
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU,

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the agent's hooks cost a training loop, with and without them within one process. Called by bench_torch.sh.
 
-Between two processes even without the agent lie some percent, for as long as they live: more than levels off and count
-cost. So here the agent is in every process, and src/switch.c, preloaded before it, lets blocks of steps go past its
-hooks or through them. Each round has three blocks in an order drawn anew: with the hooks, without, without again. A
-pair is the block with the hooks of a round and the mean of the two without; "none again" is the one of these two
-against the other: what this way can tell apart.
+Between two processes even without the agent lie some percent, for as long as they live, and within one the machine's
+speed wanders by a third in some tens of milliseconds: more than levels off and count cost. So here the agent is in
+every process, and src/switch.c, preloaded before it, cuts each step into segments of some calls, a tenth of a millisecond
+each; every second one, drawn within each couple, goes through the hooks and the other past them.
 
-What is not switched is there in all blocks: the agent's memory, and its threads. Their CPU time is taken apart: it is
-told, and wall time is told a second time as if all that they did in blocks without hooks had held these up, and only
-these ("charged"; the verdict is on that). CPU time has all of theirs on the side of the hooks.
+A segment's time is divided by the geometric mean of those without hooks at the same place of a step. A couple's cost is
+the logarithm of the ratio of its two; a round's, some steps long, the mean of its couples' weighted with the time that
+their place takes: the share of the loop's time. (A median would do worse: where it is not the mean of the logarithms,
+places weigh differently with hooks than without, and nothing reads as some percent.) Of rounds the Hodges-Lehmann estimate, and an interval by a bootstrap
+over processes and rounds. "None again": every third round is a control, drawn alike, without hooks in both: what
+this way can tell apart.
 
-That the switch does what it says is shown in every process: in blocks without hooks the agent's own counters stand
-still; where the switch counts too both count the same; in measured blocks they count so many for each step; the trace
-of level api has exactly so many rows. At off nothing is counted: there the level is count while this is shown.
-usage: torch_within.py BUILD DIR SETS ROUNDS eager|graph|both [LEVEL...]
+What is not switched is there in all segments: the agent's memory, the jump and its count, and the agent's threads. The
+CPU time of these is told, and the cost a second time with all of it on top as if there were no other core for it
+("and threads").
+
+That the switch does what it says is shown in every process: past the hooks nothing is counted; where the switch counts
+too both count the same, place by place; in each round the agent counts what its segments with hooks have by that; the
+trace of level api has exactly so many rows. At off nothing is counted: there the level is count while this is shown.
+usage: torch_within.py BUILD DIR PROCESSES ROUNDS eager|graph|both [LEVEL...]
 """
 import glob
 import math
-import os
 import random
 import re
 import socket
@@ -27,18 +32,21 @@ import sys
 
 import numpy
 
-from torch_cost import BLOCK_NS, LIMITS, MODES, WARM_STEPS, Loop, hodges_lehmann, interval, verdict
+from torch_cost import LIMITS, MODES, WARM_STEPS, Loop, hodges_lehmann, interval, verdict
 
 NUMBER = {"off": 1, "count": 2, "api": 3}  # as the control socket has them
-BLOCKS = ("with", "without", "without again")
-WALL, CPU, STEP, AGENT, CALLS, PRODUCTS = range(6)
+WITH, WITHOUT, COUNTED = range(3)  # src/switch.c
+KINDS = ("calls", "products", "polls")
+SEGMENT_CALLS = 3
+ROUND_NS = 0.4e9
 PROOF_STEPS = (7, 11)
+SEGMENT = numpy.dtype([("ns", "u8"), ("calls", "u8", len(KINDS)), ("of_step", "u4"), ("drawn", "u4")])
 
 
 class Switched(Loop):
     def __init__(self, build, where, mode, level):
         super().__init__(build, where, mode, level, [build + "/tests/bench/libswitch.so"])
-        self.where, self.level = where, level
+        self.where, self.level, self.length, self.last = where, level, SEGMENT_CALLS, None
         self.run(WARM_STEPS)
 
     def ask(self, request):
@@ -52,30 +60,43 @@ class Switched(Loop):
             raise SystemExit("the agent answers: " + answer)
         return dict(line.partition(" ")[::2] for line in answer.splitlines()[1:])
 
-    def block(self, steps, way):
-        """What it took, and what the agent counted meanwhile."""
-        before = int(self.ask("status")["calls"])
-        took = self.run("%d %s" % (steps, way.split()[0]))
-        return took, int(self.ask("status")["calls"]) - before
+    def segments(self, steps, mode, seed=1):
+        """Those of so many steps, the agent's CPU time and what it counted meanwhile."""
+        path, before = self.where + "/segments", int(self.ask("status")["calls"])
+        _, agent, *last = self.run("%d %d %d %d %s" % (steps, mode, self.length, seed, path))
+        if len(last) != 1 or (self.last or last) != last:
+            raise SystemExit("steps are not alike: %s calls in their last segments" % last)
+        self.last = last
+        return numpy.fromfile(path, SEGMENT), agent, int(self.ask("status")["calls"]) - before
 
     def prove(self):
-        """Calls a step, as the agent counts and as the switch does."""
+        """Calls at each place of a step, as the agent counts and as the switch does."""
         if self.level == "off":
             self.ask("level level=%d" % NUMBER["count"])
-        a_step = set()
+        places = []
         for steps in PROOF_STEPS:
-            took, counted = self.block(steps, "counted")
-            made = took[CALLS] + (took[PRODUCTS] if self.level == "api" else 0)
-            if counted != made or not made:
-                raise SystemExit("%s: the switch counts %d calls, the agent %d" % (self.level, made, counted))
-            a_step.add(made / steps)
-            if self.block(steps, "without")[1]:
+            s, _, counted = self.segments(steps, COUNTED)
+            made = numpy.diff(s["calls"].astype(int), axis=0, prepend=[self.made])
+            self.made = self.made + made.sum(axis=0)
+            self.expect(counted, made)
+            places.extend(made.reshape(steps, -1, len(KINDS)))
+            if self.segments(steps, WITHOUT)[2]:
                 raise SystemExit("%s: calls are counted that went past the hooks" % self.level)
-        if len(a_step) != 1:
-            raise SystemExit("%s: steps are not alike: %s calls" % (self.level, a_step))
+        if any((p != places[0]).any() for p in places):
+            raise SystemExit("%s: steps are not alike: %s" % (self.level, places))
         if self.level == "off":
             self.ask("level level=%d" % NUMBER["off"])
-        return a_step.pop()
+        return places[0]
+
+    made = numpy.zeros(len(KINDS), int)
+
+    def expect(self, counted, made):
+        """made: of segments the calls of each kind. What asks whether something is over counts at api where it is."""
+        calls, products, polls = made.sum(axis=0)
+        least = calls + (products if self.level == "api" else 0)
+        if not least <= counted <= least + (polls if self.level == "api" else 0):
+            raise SystemExit("%s: the switch counts %d calls, %d products, %d polls, the agent %d" % (
+                self.level, calls, products, polls, counted))
 
 
 def rows_of(build, where):
@@ -87,98 +108,78 @@ def rows_of(build, where):
     return int(rows.group(1))
 
 
-def one_set(build, where, mode, level, rounds, steps, draw):
+def one_process(build, where, mode, level, rounds, draw):
+    """Rounds with hooks and controls, and what is told beside them."""
     loop = Switched(build, where, mode, level)
-    a_step = loop.prove()
-    if not steps:
-        steps = max(5, int(BLOCK_NS / min(loop.run("%d without" % WARM_STEPS)[STEP] for _ in range(3))))
-    table = []
-    for _ in range(rounds):
-        order, took = list(BLOCKS), {}
-        draw.shuffle(order)
-        for way in order:
-            took[way], counted = loop.block(steps, way)
-            expected = a_step * steps if way == "with" and level != "off" else 0
-            if counted != expected:
-                raise SystemExit("%s, %s: the agent counts %d calls and not %d" % (level, way, counted, expected))
-        table.append(took)
-    calls = int(loop.ask("status")["calls"])
+    calls = loop.prove()
+    steps = max(4, int(ROUND_NS / min(loop.run(WARM_STEPS)[2] for _ in range(3))))
+    table, controls, agent_ns = [], [], 0
+    for i in range(rounds * 3 // 2):
+        control = i % 3 == 2
+        s, agent, counted = loop.segments(steps, WITHOUT if control else WITH, draw.getrandbits(32))
+        loop.expect(counted, calls[s["of_step"][s["drawn"] == 1]] * (0 if control or level == "off" else 1))
+        (controls if control else table).append(s)
+        agent_ns += 0 if control else agent
+    total = int(loop.ask("status")["calls"])
     loop.end()
-    if level == "api" and rows_of(build, where) != calls:
-        raise SystemExit("the trace has %d rows of %d calls" % (rows_of(build, where), calls))
-    return table, steps, a_step
+    if level == "api" and rows_of(build, where) != total:
+        raise SystemExit("the trace has %d rows of %d calls" % (rows_of(build, where), total))
+    without = numpy.concatenate(controls + [s[s["drawn"] == 0] for s in table])
+    usual = numpy.exp([numpy.log(without["ns"][without["of_step"] == p]).mean() for p in range(len(calls))])
+    ns = sum(int(s["ns"][s["drawn"] == 1].sum()) for s in table)
+    return {"cost": [cost(s, usual) for s in table], "again": [cost(s, usual) for s in controls], "ns": ns,
+            "agent": agent_ns, "steps": steps * len(table), "calls": int(calls.sum()), "step": usual.sum(),
+            "places": len(usual)}
 
 
-# Logarithms of ratios: of ratios themselves those above 1 lie further from it, and noise would read as a cost.
-def wall(w, n):
-    return math.log(w[WALL] / n[WALL])
-
-
-def charged(w, n):
-    return math.log(w[WALL] / (n[WALL] - n[AGENT]))
-
-
-def a_step(w, n):
-    return math.log(w[STEP] / n[STEP])
-
-
-def cpu(w, n):
-    return math.log((w[CPU] + w[AGENT] + n[AGENT]) / n[CPU])
-
-
-def cpu_again(w, n):
-    return math.log(w[CPU] / n[CPU])
+def cost(segments, usual):
+    """Of a round, as a logarithm: of ratios themselves those above 1 lie further from it, and noise would read as a cost."""
+    s = segments[:len(segments) // 2 * 2]
+    y = numpy.log(s["ns"] / usual[s["of_step"]]).reshape(-1, 2)
+    first = s["drawn"][::2] == 1
+    d = numpy.where(first, y[:, 0] - y[:, 1], y[:, 1] - y[:, 0])
+    at = usual[s["of_step"]].reshape(-1, 2)
+    return numpy.average(d, weights=numpy.where(first, at[:, 0], at[:, 1]))
 
 
 def percent(logarithm):
     return 100 * math.expm1(logarithm)
 
 
-def print_row(what, name, pairs, sets, bootstrap, level=None):
-    """sets: of each the rounds; pairs: a function of two blocks."""
-    if level is None:
-        table = [[pairs(took["without again"], took["without"]) for took in rounds] for rounds in sets]
-    else:
-        table = [[(pairs(took["with"], took["without"]) + pairs(took["with"], took["without again"])) / 2 for took in rounds]
-                 for rounds in sets]
-    cost = percent(hodges_lehmann([d for rounds in table for d in rounds]))
-    low, high = map(percent, interval(table, bootstrap))
-    print("  %-11s %-13s %+6.3f %%  [%+.3f, %+.3f]%s; by set:%s" % (
-        what, name, cost, low, high, verdict(level, low, high) if pairs is charged else "",
-        "".join(" %+.2f" % percent(hodges_lehmann(r)) for r in table)))
+def print_row(what, name, sets, bootstrap, level=None):
+    middle = percent(hodges_lehmann([d for rounds in sets for d in rounds]))
+    low, high = map(percent, interval(sets, bootstrap))
+    print("  %-11s %-12s %+6.3f %%  [%+.3f, %+.3f]%s; by process:%s" % (
+        what, name, middle, low, high, verdict(level, low, high), "".join(" %+.2f" % percent(hodges_lehmann(r)) for r in sets)))
 
 
-def print_level(level, sets, steps, a_step_calls):
+def print_level(level, seen):
     bootstrap = numpy.random.default_rng(2)
-    sums = {way: [sum(took[way][i] for rounds in sets for took in rounds) for i in (WALL, AGENT)] for way in BLOCKS}
-    print("level %s: %d pairs, %.1f s of loop with the hooks; %.3f ms a step without; %g calls a step" % (
-        level, sum(map(len, sets)), sums["with"][0] / 1e9,
-        numpy.median([took["without"][WALL] for rounds in sets for took in rounds]) / steps / 1e6, a_step_calls))
-    print("  the agent's threads: %s" % ", ".join(
-        "%.3f %% of a core %s" % (100 * agent / loop, way) for way, (loop, agent) in sums.items()))
-    for name, pairs, again in (("wall time", wall, wall), ("wall, charged", charged, None), ("a step", a_step, a_step),
-                               ("CPU time", cpu, cpu_again)):
-        print_row("level " + level, name, pairs, sets, bootstrap, level)
-        if again:
-            print_row("none again", name, again, sets, bootstrap)
+    one, ns = seen[0], sum(p["ns"] for p in seen)
+    threads = sum(p["agent"] for p in seen) / ns
+    print("level %s: %d rounds of %d steps, %.1f s of loop with the hooks and as much without; %.3f ms a step; %d calls a step "
+          "in %d segments" % (level, sum(len(p["cost"]) for p in seen), one["steps"] // len(one["cost"]), ns / 1e9,
+                              numpy.mean([p["step"] for p in seen]) / 1e6, one["calls"], one["places"]))
+    print_row("level " + level, "wall time", [p["cost"] for p in seen], bootstrap, level)
+    print_row("level " + level, "and threads", [[c + math.log1p(threads) for c in p["cost"]] for p in seen], bootstrap, level)
+    print_row("none again", "wall time", [p["again"] for p in seen], bootstrap)
+    print("  the agent's threads: %.3f %% of the time with hooks" % (100 * threads))
 
 
 def main():
-    build, where, sets, rounds, modes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
-    levels = sys.argv[6:] or list(NUMBER)
+    build, where, processes, rounds, modes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    levels = sys.argv[6:] or list(LIMITS)
     draw = random.Random(1)
     for mode in MODES:
         if modes not in (mode, "both"):
             continue
-        table, steps, calls = {level: [] for level in levels}, 0, {}
-        for s in range(sets):
+        seen = {level: [] for level in levels}
+        for i in range(processes):
             for level in levels:
-                rows, steps, calls[level] = one_set(build, "%s/%s%d.%s.in" % (where, mode, s, level), mode, level, rounds,
-                                                    steps, draw)
-                table[level].append(rows)
-        print("%s, within a process: blocks of %d steps, %d processes a level, %d rounds each" % (mode, steps, sets, rounds))
+                seen[level].append(one_process(build, "%s/%s%d.%s.in" % (where, mode, i, level), mode, level, rounds, draw))
+        print("%s, within a process: %d processes a level" % (mode, processes))
         for level in levels:
-            print_level(level, table[level], steps, calls[level])
+            print_level(level, seen[level])
 
 
 main()

@@ -7,4 +7,4 @@
 . tests/torch/torch_env.sh
 [ "$(uname -m)" = x86_64 ] || { echo "skip-ok: the switch is written for x86-64"; exit 77; }
 WARPTAP_BUDGET=0 $python tests/bench/torch_within.py "$build" "$tmp" 1 2 both off api >"$tmp/out" 2>&1 || { cat "$tmp/out"; fail "counts"; }
-[ "$(grep -c '^level \(off\|api\): 2 pairs' "$tmp/out")" = 4 ] || { cat "$tmp/out"; fail "nothing was compared"; }
+[ "$(grep -c '^level \(off\|api\): 2 rounds' "$tmp/out")" = 4 ] || { cat "$tmp/out"; fail "nothing was compared"; }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A switch between a job and the agent, to compare blocks with and without its hooks within one process. Preloaded
- * before libwarptap.so: each entry that the agent wraps is here a jump through a slot, however a client came by it (the
- * linker, dlsym, cuGetProcAddress), and switch_to() sets all slots, between blocks of the job's work. Code, memory and
- * threads of the process stay what they are; what changes is where the jumps go:
+ * A switch between a job and the agent, to compare work with and without its hooks within one process, and within one
+ * step of it. Preloaded before libwarptap.so: each entry that the agent wraps is here a jump through a table, however a
+ * client came by it (the linker, dlsym, cuGetProcAddress), and one pointer says through which:
  *
  *   WITH     to the agent's wrapper
  *   WITHOUT  to the function that the agent's wrapper would call
  *   COUNTED  to the wrapper again, each call counted here first: what the agent's own counters are held against
  *
+ * Each jump also counts down to the end of a segment, some calls long. There the time is taken and the next way is
+ * drawn: segments come in couples, one with and one without, in an order drawn anew; in controls both are without.
+ * Code, memory and threads of the process stay what they are; what changes is where the jumps go.
+ *
  * Whoever asks by name gets what the agent answers if that is no wrapper of its own. Entries are looked up when they
  * are asked for, or at their first call; one that has no real function ends the process, and so does one with two.
- * The job's threads; switched by one of them while the others call nothing. For measurements alone: it prints and
- * aborts.
+ * The job's threads, of which one at a time calls anything. For measurements alone: it prints and aborts.
  */
 #ifdef __x86_64__
 #define _GNU_SOURCE
@@ -44,35 +46,46 @@ struct entry {
 /* ---- the jumps ---- */
 
 /*
- * Each has its slot, in the order of the lists, and its way to switch_seen(), by which slots are filled first.
- * Arguments in registers and on the stack stay as they are.
+ * Each has its place in three tables of one layout, all of which lead to switch_seen() until the entry is known; that
+ * of COUNTED does for ever. Arguments in registers and on the stack stay as they are.
  */
+#define TABLE(table_, n_)                                                                          \
+	".pushsection " #table_ ",\"aw\"\n" #table_ "_" #n_ ": .quad switch_seen_" #n_             \
+	"\n.popsection\n"
+#define CODE(n_)                                                                                   \
+	".pushsection .text\n.p2align 4\n.globl " #n_ "\n.type " #n_ ", @function\n" #n_ ":\n"     \
+	"endbr64; subq $1, switch_left(%rip); jz 2f\n"                                             \
+	"1: mov switch_table(%rip), %r11\n"                                                        \
+	"jmp *(switch_counted_" #n_ " - switch_counted_begin)(%r11)\n"                             \
+	"2: lea 1b(%rip), %r11; jmp switch_turn_any\n.size " #n_ ", . - " #n_ "\n.p2align 4\n"     \
+	"switch_seen_" #n_ ": lea switch_counted_" #n_ "(%rip), %r11; jmp switch_seen_any\n"       \
+	".popsection\n"
 #define JUMP(n_)                                                                                   \
-	__asm__(".pushsection .text\n.p2align 4\n.globl " #n_ "\n.type " #n_ ", @function\n" #n_   \
-		":\n	endbr64\n	jmp *switch_slot_" #n_ "(%rip)\n.size " #n_ ", . - " #n_   \
-		"\n.p2align 4\nswitch_seen_" #n_ ":\n	lea switch_slot_" #n_                      \
-		"(%rip), %r11\n	jmp switch_seen_any\n.popsection\n"                                \
-		".pushsection switch_slots,\"aw\"\nswitch_slot_" #n_ ":	.quad switch_seen_" #n_    \
-		"\n.popsection\n.pushsection switch_stubs,\"aw\"\n	.quad switch_seen_" #n_    \
-		"\n.popsection\n");
-__asm__(".pushsection .text\n"
-	"switch_seen_any:\n"
-	"	push %rdi\n	push %rsi\n	push %rdx\n	push %rcx\n"
-	"	push %r8\n	push %r9\n	push %rax\n	push %rbp\n"
-	"	mov %rsp, %rbp\n	sub $128, %rsp\n	and $-16, %rsp\n"
-	"	movups %xmm0, 0(%rsp)\n	movups %xmm1, 16(%rsp)\n"
-	"	movups %xmm2, 32(%rsp)\n	movups %xmm3, 48(%rsp)\n"
-	"	movups %xmm4, 64(%rsp)\n	movups %xmm5, 80(%rsp)\n"
-	"	movups %xmm6, 96(%rsp)\n	movups %xmm7, 112(%rsp)\n"
-	"	mov %r11, %rdi\n	mov 64(%rbp), %rsi\n"
-	"	call switch_seen\n	mov %rax, %r11\n"
-	"	movups 0(%rsp), %xmm0\n	movups 16(%rsp), %xmm1\n"
-	"	movups 32(%rsp), %xmm2\n	movups 48(%rsp), %xmm3\n"
-	"	movups 64(%rsp), %xmm4\n	movups 80(%rsp), %xmm5\n"
-	"	movups 96(%rsp), %xmm6\n	movups 112(%rsp), %xmm7\n"
-	"	mov %rbp, %rsp\n	pop %rbp\n	pop %rax\n	pop %r9\n"
-	"	pop %r8\n	pop %rcx\n	pop %rdx\n	pop %rsi\n	pop %rdi\n"
-	"	jmp *%r11\n"
+	__asm__(TABLE(switch_with, n_) TABLE(switch_without, n_) TABLE(switch_counted, n_)         \
+			CODE(n_));
+/* Goes on where %r11 says after what_, which finds it below %rbp and the caller above. */
+#define SAVED(what_)                                                                               \
+	"push %rdi; push %rsi; push %rdx; push %rcx; push %r8\n"                                   \
+	"push %r9; push %rax; push %rbp; push %r11\n"                                              \
+	"mov %rsp, %rbp; sub $128, %rsp; and $-16, %rsp\n"                                         \
+	"movups %xmm0, 0(%rsp); movups %xmm1, 16(%rsp)\n"                                          \
+	"movups %xmm2, 32(%rsp); movups %xmm3, 48(%rsp)\n"                                         \
+	"movups %xmm4, 64(%rsp); movups %xmm5, 80(%rsp)\n"                                         \
+	"movups %xmm6, 96(%rsp); movups %xmm7, 112(%rsp)\n" what_                                  \
+	"movups 0(%rsp), %xmm0; movups 16(%rsp), %xmm1\n"                                          \
+	"movups 32(%rsp), %xmm2; movups 48(%rsp), %xmm3\n"                                         \
+	"movups 64(%rsp), %xmm4; movups 80(%rsp), %xmm5\n"                                         \
+	"movups 96(%rsp), %xmm6; movups 112(%rsp), %xmm7\n"                                        \
+	"mov %rbp, %rsp; pop %r11; pop %rbp; pop %rax; pop %r9\n"                                  \
+	"pop %r8; pop %rcx; pop %rdx; pop %rsi; pop %rdi\n"                                        \
+	"jmp *%r11\n"
+#define LOOK_UP                                                                                    \
+	"mov %r11, %rdi; mov 72(%rbp), %rsi; call switch_seen\n"                                   \
+	"mov %rax, 0(%rbp)\n"
+#define TURN "mov 72(%rbp), %rdi; call switch_turn\n"
+__asm__(".pushsection switch_counted,\"aw\"\nswitch_counted_begin:\n.popsection\n"
+	".pushsection .text\n"
+	"switch_seen_any:\n" SAVED(LOOK_UP) "switch_turn_any:\n" SAVED(TURN)
 	/* As the agent's own gate: a jump on, so that RTLD_NEXT means the caller's. */
 	".globl dlsym\n.type dlsym, @function\n"
 	"dlsym:\n	endbr64\n	push %rdi\n	push %rsi\n	sub $8, %rsp\n"
@@ -108,14 +121,17 @@ static const struct entry entries[] = {
 };
 #define ENTRIES (sizeof(entries) / sizeof(entries[0]))
 
-extern void *slots[ENTRIES] __asm__("__start_switch_slots");
-extern void *stubs[ENTRIES] __asm__("__start_switch_stubs");
+extern void *with[ENTRIES] __asm__("__start_switch_with");
+extern void *without[ENTRIES] __asm__("__start_switch_without");
+extern void *counted[ENTRIES] __asm__("__start_switch_counted");
+
+__attribute__((visibility("hidden"), used)) void **switch_table = with;
+__attribute__((visibility("hidden"), used)) uint64_t switch_left = UINT64_MAX; /* calls */
 
 static struct {
 	void *wrapper, *real;
 	_Atomic uint64_t calls;
 } to[ENTRIES];
-static enum mode mode = WITH;
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 static __attribute__((noreturn)) void die(const char *what, const char *name)
@@ -159,12 +175,6 @@ static void find_agent(void)
 		die("cannot be opened", info.dli_fname);
 }
 
-static void point(size_t i)
-{
-	if (to[i].wrapper && to[i].real)
-		slots[i] = mode == WITH ? to[i].wrapper : mode == WITHOUT ? to[i].real : stubs[i];
-}
-
 static void *wrapper_of(size_t i)
 {
 	if (!to[i].wrapper)
@@ -180,8 +190,8 @@ static void set_real(size_t i, void *real)
 	if (!real || (to[i].real && to[i].real != real))
 		die(real ? "two functions of that name" : "no such function", entries[i].name);
 	wrapper_of(i);
-	to[i].real = real;
-	point(i);
+	with[i] = to[i].wrapper;
+	without[i] = to[i].real = real;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -218,19 +228,19 @@ static int inside_library(const void *caller)
 	       (strstr(info.dli_fname, "libcublas") || strstr(info.dli_fname, "libcudnn"));
 }
 
-/* Called by a slot that is empty or counts. Returns where to go on. */
-__attribute__((used)) void *switch_seen(void **slot, const void *caller);
-void *switch_seen(void **slot, const void *caller)
+/* Of an entry that is not known yet, or counts. Returns where to go on. */
+__attribute__((used)) void *switch_seen(void **place, const void *caller);
+void *switch_seen(void **place, const void *caller)
 {
-	size_t i = (size_t)(slot - slots);
+	size_t i = (size_t)(place - counted);
 
 	if (!to[i].real) {
 		find_agent();
 		find_real(i);
 	}
-	if (mode == WITHOUT)
+	if (switch_table == without)
 		return to[i].real;
-	if (mode == COUNTED && (entries[i].form != GEMM || !inside_library(caller)))
+	if (switch_table == counted && (entries[i].form != GEMM || !inside_library(caller)))
 		to[i].calls++;
 	return to[i].wrapper;
 }
@@ -352,34 +362,135 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(v
 	return next(thread, attr, run_noted, s);
 }
 
-/* ---- for the job ---- */
+/* ---- segments ---- */
 
-void switch_to(int mode) SHOWN;
-void switch_to(int to_mode)
+struct segment {
+	uint64_t ns;
+	uint64_t calls[3]; /* so far while COUNTED: enum counts */
+	uint32_t of_step;  /* which of its step */
+	uint32_t with;	   /* as drawn: in controls not so, and WITHOUT */
+};
+
+#define SEGMENTS (1u << 20)
+static struct {
+	struct segment *all;
+	uint32_t n, of_step, with, draw;
+	uint64_t length, since;
+	enum mode mode; /* WITH: drawn; else all segments are of it */
+} run;
+
+static uint64_t now(void)
 {
-	pthread_mutex_lock(&lock);
-	mode = (enum mode)to_mode;
-	for (size_t i = 0; i < ENTRIES; i++)
-		point(i);
-	pthread_mutex_unlock(&lock);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* What is asked of CUPTI, and said of cuDNN's descriptors, the agent looks at and does not count. */
-static int is_counted(const struct entry *e)
+/*
+ * What is asked of CUPTI, and said of cuDNN's descriptors, the agent looks at and does not count. Products and the like
+ * are counted at level api where nobody but the job asked for them; whether something is over, where it is.
+ */
+enum counts { CALLS, PRODUCTS, POLLS, KINDS_OF_COUNTS, NOT };
+static enum counts counts_as(const struct entry *e)
 {
-	return e->form != OWN && e->library != CUPTI && (e->library != CUDNN || e->form == GEMM);
+	if (e->form == OWN || e->library == CUPTI || (e->library == CUDNN && e->form != GEMM))
+		return NOT;
+	return e->form == GEMM ? PRODUCTS : e->form == POLL ? POLLS : CALLS;
 }
 
-/* Calls while COUNTED: of products and the like that nobody but the job asked for, or of all the rest. */
-uint64_t switch_calls(int products) SHOWN;
-uint64_t switch_calls(int products)
+static uint64_t calls(enum counts what)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < ENTRIES; i++)
-		if (is_counted(&entries[i]) && (entries[i].form == GEMM) == products)
+		if (counts_as(&entries[i]) == what)
 			sum += to[i].calls;
 	return sum;
+}
+
+static void ends(uint64_t at)
+{
+	struct segment *s = &run.all[run.n++];
+
+	if (run.n == SEGMENTS)
+		die("segments at most", "1048576");
+	*s = (struct segment){at - run.since, {0}, run.of_step++, run.with};
+	for (int what = 0; run.mode == COUNTED && what < KINDS_OF_COUNTS; what++)
+		s->calls[what] = calls((enum counts)what);
+}
+
+static void begins(void)
+{
+	if (run.n % 2 == 0) {
+		run.draw ^= run.draw << 13; /* xorshift, Marsaglia 2003 */
+		run.draw ^= run.draw >> 17;
+		run.draw ^= run.draw << 5;
+		run.with = run.draw >> 16 & 1;
+	} else {
+		run.with = !run.with;
+	}
+	switch_left = run.length;
+	switch_table = run.mode == COUNTED	      ? counted
+		       : run.mode == WITH && run.with ? with
+						      : without;
+	run.since = now();
+}
+
+/* Not within a library's call, all of which is to go the same way: at the next one then. */
+__attribute__((visibility("hidden"), used)) void switch_turn(const void *caller);
+void switch_turn(const void *caller)
+{
+	uint64_t at = now();
+
+	if (inside_library(caller)) {
+		switch_left = 1;
+		return;
+	}
+	ends(at);
+	begins();
+}
+
+/* ---- for the job ---- */
+
+/* The segments from here on: so many calls long, of that mode (WITH: drawn). Those before are forgotten. */
+void switch_run(int mode, uint64_t length, uint32_t seed) SHOWN;
+void switch_run(int mode, uint64_t length, uint32_t seed)
+{
+	if (!run.all)
+		run.all = calloc(SEGMENTS, sizeof(*run.all));
+	if (!run.all)
+		die("out of memory", "segments");
+	run.n = 0;
+	run.mode = (enum mode)mode;
+	run.length = length;
+	run.draw = seed * 2654435761u + 1;
+}
+
+/* Around each step. Behind it nothing goes through hooks. Returns how many calls its last segment had. */
+void switch_step(void) SHOWN;
+void switch_step(void)
+{
+	run.of_step = 0;
+	begins();
+}
+
+uint64_t switch_step_ends(void) SHOWN;
+uint64_t switch_step_ends(void)
+{
+	uint64_t had = run.length - switch_left;
+
+	ends(now());
+	switch_table = without;
+	switch_left = UINT64_MAX;
+	return had;
+}
+
+const struct segment *switch_segments(uint32_t *n) SHOWN;
+const struct segment *switch_segments(uint32_t *n)
+{
+	*n = run.n;
+	return run.all;
 }
 
 /* CPU time of the agent's threads. */
