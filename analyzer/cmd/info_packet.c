@@ -170,7 +170,7 @@ static void print_column(FILE *out, const ProtobufCMessage *m, const ProtobufCFi
 /* A text that is empty says nothing, and in a file older than its field it is always. */
 static int is_empty_text(const ProtobufCMessage *m, const ProtobufCFieldDescriptor *f)
 {
-	return f->type == PROTOBUF_C_TYPE_STRING && !*AT(m, f->offset, const char *);
+	return f->type == PROTOBUF_C_TYPE_STRING && !*AT(m, f->offset, char *);
 }
 
 void wt_info_print(FILE *out, const ProtobufCMessage *m, size_t width)
