@@ -199,19 +199,6 @@ GATE("dlvsym", "wt_gate_dlvsym", "wt_next_dlvsym");
 
 /* ---- cuGetProcAddress ---- */
 
-/* Every slot at once: from then on an address names its hook. */
-static void fill_slots(void)
-{
-	static _Atomic int done;
-
-	if (atomic_load(&done) || !wt_cuda_handle())
-		return;
-	for (uint32_t id = 1; id < WT_ID_END; id++)
-		if (wt_hooks[id].library == WT_LIB_CUDA)
-			wt_real(id);
-	atomic_store(&done, 1);
-}
-
 static int same_base(uint32_t id, const char *symbol)
 {
 	size_t n = wt_hooks[id].base_len;
@@ -264,7 +251,7 @@ static void *pick(const char *symbol, void *p, uint32_t version, cuuint64_t flag
 
 	if (!wt_agent_is_on() || !*symbol || wt_real_init())
 		return p;
-	fill_slots();
+	wt_real_all_cuda();
 	for (uint32_t i = 1; i < WT_ID_END && !family; i++)
 		if (wt_hooks[i].library == WT_LIB_CUDA && same_base(i, symbol))
 			family = i;

@@ -12,6 +12,7 @@
 #include "fill_cuda.h"
 #include "gate.h"
 #include "lifecycle.h"
+#include "real.h"
 #include "wrap.h"
 
 #define WT_IN_PROGRESS(r_) 0
@@ -197,8 +198,16 @@ CUresult hook_cuInit(unsigned int flags)
 	if (!wt_level())
 		wt_agent_inert();
 	r = real(flags);
-	if (r == CUDA_SUCCESS)
+	if (r == CUDA_SUCCESS) {
+		int saved = errno;
+
+		/* Before there are threads of ours, which load libraries: a child of the bare system call, made
+		 * meanwhile, has the loader's lock closed for ever and must not need it. */
+		if (wt_agent_is_on())
+			wt_real_all_cuda();
+		errno = saved;
 		wt_agent_start();
+	}
 	return r;
 }
 WT_EXPORT(CUDA, cuInit, (unsigned int flags))

@@ -406,6 +406,18 @@ void *wt_real(uint32_t id)
 	return p;
 }
 
+void wt_real_all_cuda(void)
+{
+	static _Atomic int done;
+
+	if (atomic_load(&done) || !wt_cuda_handle())
+		return;
+	for (uint32_t id = 1; id < WT_ID_END; id++)
+		if (wt_hooks[id].library == WT_LIB_CUDA)
+			wt_real(id);
+	atomic_store(&done, 1);
+}
+
 void *wt_real_named(int library, const char *name)
 {
 	void *p = wt_real_init() ? NULL : finders[library](name);

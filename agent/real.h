@@ -18,6 +18,8 @@ int wt_real_init(void);
 void *wt_cuda_handle(void);
 /* The CUPTI that is ours too, from here on. */
 void wt_real_cupti_is(void *handle);
+/* The slots of all the driver's functions at once: from then on an address names its hook, and none is looked up. */
+void wt_real_all_cuda(void);
 /* A function beside the hooked ones, of the library `library` (enum wt_library); NULL = not there. */
 void *wt_real_named(int library, const char *name);
 /*
