@@ -436,6 +436,7 @@ void wt_manners_want(uint32_t reason, uint64_t window)
 
 int wt_manners_stop(uint32_t reason)
 {
+	static int said; /* once is enough for people, the trace has them all */
 	uint64_t device_ns;
 	long overdue;
 	int r = lock();
@@ -452,7 +453,7 @@ int wt_manners_stop(uint32_t reason)
 		wt_launches_edge(WT_EDGE_OFF, wt_tsc());
 		overdue = wt_cupti_disarm(STOP_NS, someone_waits);
 		atomic_store(&m.leaving, 0);
-		if (overdue)
+		if (overdue && !said++)
 			wt_log("cupti_activity: %ld operations were in flight when the window "
 			       "closed",
 			       overdue);
