@@ -128,7 +128,7 @@ def one_process(build, where, mode, level, rounds, draw):
     usual = numpy.exp([numpy.log(without["ns"][without["of_step"] == p]).mean() for p in range(len(calls))])
     ns = sum(int(s["ns"][s["drawn"] == 1].sum()) for s in table)
     return {"cost": [cost(s, usual) for s in table], "again": [cost(s, usual) for s in controls], "ns": ns,
-            "agent": agent_ns, "steps": steps * len(table), "calls": int(calls.sum()), "step": usual.sum(),
+            "agent": agent_ns, "steps": steps * len(table), "calls": int(calls[:, 0].sum()), "step": usual.sum(),
             "places": len(usual)}
 
 

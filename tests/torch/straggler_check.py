@@ -73,8 +73,10 @@ def main():
         print("ok " if ok else "WRONG", what)
         bad.extend([] if ok else [what])
 
-    got, because = collections.Counter(), collections.Counter()
+    got, because, caused = collections.Counter(), collections.Counter(), collections.Counter()
     for b in ranks["blame"]:
+        # By work on the device alone: a busy host starts processes and wakes threads late, whichever it likes.
+        caused[b["culprit"]] += b["wait_ns"] if (b["leaf"] or "").startswith("A") else 0
         if b["culprit"] == late and b["leaf"]:
             got[b["waiter"]] += b["wait_ns"]
             because[b["leaf"]] += b["wait_ns"]
@@ -84,8 +86,9 @@ def main():
             check("rank %d waited %.3f ms on rank %d, truth %.3f ms" %
                   (rank, got[rank] / 1e6, late, want[rank] / 1e6), abs(got[rank] - want[rank]) <= 0.05 * want[rank] and
                   want[rank] > 20e6)
-    check("nobody caused more waiting", ranks["stragglers"][0]["rank"] == late)
-    check("it is late again and again", ranks["stragglers"][0]["persistent"])
+    check("nobody caused more waiting by kernels", max(caused, key=caused.get) == late)
+    check("it is late again and again, and nobody else",
+          [s["rank"] for s in ranks["stragglers"] if s["persistent"]] == [late])
     check("because its kernels take longer: %s" % dict(because.most_common(3)),
           sum(v for k, v in because.items() if k[0] == "A") > 0.5 * in_reduces)
     for d in report["devices"]:
