@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What recording costs an unmodified PyTorch training loop of 5 us kernels at each level, eager and as one CUDA graph,
 # with its interval, and bytes of trace per kernel event beside torch.profiler's.
-#   within    with and without the hooks in one process: torch_within.py; fifteen minutes with 5 processes of 40 rounds
+#   within    with and without the hooks in one process: torch_within.py; a minute a process and level with 40 rounds
 #   between   processes with and without the agent: torch_cost.py; twenty minutes
 # usage: tests/bench/bench_torch.sh [SETS ROUNDS [eager|graph|both [within|between|all]]]     BUILD=build
 set -eu

@@ -3,7 +3,7 @@
 
 Between two processes even without the agent lie some percent, for as long as they live, and within one the machine's
 speed wanders by a third in some tens of milliseconds: more than levels off and count cost. So here the agent is in
-every process, and src/switch.c, preloaded before it, cuts each step into segments of some calls, a tenth of a millisecond
+every process, and src/switch.c, preloaded before it, cuts each step into segments of some calls, some 50 us
 each; every second one, drawn within each couple, goes through the hooks and the other past them.
 
 A segment's time is divided by the geometric mean of those without hooks at the same place of a step. A couple's cost is
